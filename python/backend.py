@@ -36,8 +36,20 @@ METADATA = """Metadata-Version: 2.1
 Name: {name}
 Version: {version}
 Summary: Transform-learning nonnegative matrix factorisation and joint diagonalisation
+Author: The tlnmf authors
+License: BSD-3-Clause
+License-File: LICENSE
+Classifier: License :: OSI Approved :: BSD License
+Classifier: Operating System :: POSIX :: Linux
+Classifier: Topic :: Scientific/Engineering
 Requires-Python: >=3.8
 Requires-Dist: numpy>=1.21
+Description-Content-Type: text/markdown
+
+tlnmf learns an orthogonal transform Phi and a nonnegative factorisation W H together, such that the
+power of Phi Y is close to W H (transform-learning NMF). It also diagonalises covariances jointly,
+factorises power spectrograms (Itakura-Saito NMF) and separates recordings into sources. Functions
+work on numpy arrays; `TLNMF`, `JDNMF`, `ISNMF` and `JointDiagonalizer` follow scikit-learn.
 """
 WHEEL = "Wheel-Version: 1.0\nGenerator: tlnmf\nRoot-Is-Purelib: {pure}\nTag: {tag}\n"
 
@@ -48,6 +60,12 @@ def version():
     if header.exists():
         return ".".join(re.findall(r"define TLNMF_VERSION_[A-Z]+ +(\d+)", header.read_text()))
     return re.search(r"Version: (.*)", (HERE / "PKG-INFO").read_text()).group(1)
+
+
+def licence():
+    """The licence, of the repository or of an unpacked source package."""
+    found = [folder / "LICENSE" for folder in (HERE.parent, HERE) if (folder / "LICENSE").exists()]
+    return found[0].read_bytes()
 
 
 # ---- the libraries ------------------------------------------------------------------------------
@@ -172,6 +190,7 @@ def write_wheel(directory, files, tag, pure):
     if f"{NAME}/__init__.py" in files:
         files[f"{NAME}/VERSION"] = f"{version()}\n".encode()
     files[f"{info}/METADATA"] = metadata.encode()
+    files[f"{info}/LICENSE"] = licence()
     files[f"{info}/WHEEL"] = WHEEL.format(pure=str(pure).lower(), tag=tag).encode()
     rows = io.StringIO()
     writer = csv.writer(rows, lineterminator="\n")
@@ -220,10 +239,11 @@ def build_sdist(sdist_directory, config_settings=None):
     with tarfile.open(Path(sdist_directory) / f"{root}.tar.gz", "w:gz") as archive:
         for name in ("backend.py", "pyproject.toml", NAME):
             archive.add(HERE / name, f"{root}/{name}", filter=_source_only)
-        content = METADATA.format(name=NAME, version=version()).encode()
-        entry = tarfile.TarInfo(f"{root}/PKG-INFO")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
+        metadata = METADATA.format(name=NAME, version=version()).encode()
+        for name, content in (("PKG-INFO", metadata), ("LICENSE", licence())):
+            entry = tarfile.TarInfo(f"{root}/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
     return f"{root}.tar.gz"
 
 

@@ -10,8 +10,23 @@ from numpy.typing import NDArray
 Real = NDArray[np.float64]
 
 
-def as_real(x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = False) -> Real:
+_OF_MASKED = {
+    "data": "pass missing=True to treat them as missing, or fill them: {name}.filled(value)",
+    "covariances": "omit covariances with masked entries",
+}
+_OF_COMPLEX = {
+    "data": "Pass the real and the imaginary part as two realisations, np.stack([{name}.real, "
+    '{name}.imag]), or the power abs({name})**2 with input="power" or to ISNMF',
+    "covariances": "Pass the real part, {name}.real, or the real form, np.block([[{name}.real, "
+    "-{name}.imag], [{name}.imag, {name}.real]])",
+}
+
+
+def as_real(
+    x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = False, kind: str = ""
+) -> Real:
     """Returns `x` as float64 in C order. It is copied only if it has another type or order.
+    `kind` is "data", "covariances" or "", and decides on the advice in messages.
 
     Raises TypeError if values are not numbers, and ValueError if they are complex or masked or if
     the number of dimensions is wrong.
@@ -22,14 +37,12 @@ def as_real(x: Any, name: str, ranks: Sequence[int], numbers_in_objects: bool = 
     if hasattr(x, "toarray") and hasattr(x, "nnz"):
         raise TypeError(f"{name} is sparse; the library needs a dense array: use {name}.toarray()")
     if isinstance(x, np.ma.MaskedArray) and np.any(x.mask):
-        raise ValueError(f"{name} has masked entries; fill them first: {name}.filled(value)")
+        advice = _OF_MASKED.get(kind, "fill them first: {name}.filled(value)").format(name=name)
+        raise ValueError(f"{name} has masked entries; {advice}")
     array = np.asarray(x)
     if array.dtype.kind == "c":
-        raise ValueError(
-            f"{name}: Complex data not supported. Pass the real and the imaginary part as two "
-            f"realisations, np.stack([{name}.real, {name}.imag]), or the power abs({name})**2 with "
-            'input="power" or to ISNMF'
-        )
+        advice = _OF_COMPLEX.get(kind, "Pass real numbers").format(name=name)
+        raise ValueError(f"{name}: Complex data not supported. {advice}")
     if array.dtype.kind not in "fiub" and not (array.dtype.kind == "O" and numbers_in_objects):
         raise TypeError(f"{name} has dtype {array.dtype}; it must hold numbers")
     array = np.ascontiguousarray(array, dtype=np.float64) if array.ndim else array

@@ -124,7 +124,7 @@ class Estimator:
             if not isinstance(X, np.ma.MaskedArray):  # as_real refuses masked entries
                 X = np.asarray(X)
             _want_rows(X)
-        x = as_real(X, "X", ranks, numbers_in_objects=True)
+        x = as_real(X, "X", ranks, numbers_in_objects=True, kind="data")
         if axes is not None:
             x = np.ascontiguousarray(reorder(x, axes, "X").swapaxes(-1, -2))  # frames are rows
         if x.shape[-2] == 0:
@@ -138,7 +138,9 @@ class Estimator:
         wrong = np.isinf(x) if missing else ~np.isfinite(x)
         if wrong.any():
             at = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise ValueError(f"Input X contains NaN or infinity: X{list(at)} is {x[at]}")
+            name = type(self).__name__
+            advice = f"; pass missing=True to {name} to treat NaN as missing" if np.isnan(x[at]) else ""
+            raise ValueError(f"Input X contains NaN or infinity: X{list(at)} is {x[at]}{advice}")
         if reset:
             self.n_features_in_ = x.shape[-1]
         elif x.shape[-1] != self.n_features_in_:

@@ -7,8 +7,10 @@ from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, reorder, shape_of
+from ._arrays import Real, address, as_real, reorder, reorder_matrices, shape_of
 from ._call import Call
+from ._errors import DataError, error_of
+from ._gaps import fill
 from ._library import core
 from ._record import Record, record_of
 
@@ -28,10 +30,12 @@ class Data:
     weights : array (N,), optional
         Weights of the frames in C, L and I; only their ratios matter.
     mask : array (M, N), optional
-        Weights of the entries of V, for method="nmf" and `apply`: 0 ignores an entry, 1 uses it.
+        Weights of the entries of V, for method="nmf" and `apply`: 0 ignores an entry, 1 uses it. A
+        power under a mask of 0 may be NaN.
     missing : bool
         If True, a frame of a realisation that contains NaN or a masked entry is missing. The weight
-        of a frame is the number of its realisations.
+        of a frame is the number of its realisations. With input="power" only the entry is missing:
+        its mask is 0.
     block, moving : int, optional
         Averages frames: every `block` consecutive frames, or the `moving` frames around each.
     input : {"auto", "data", "covariances", "power"}
@@ -56,7 +60,7 @@ class Data:
     M: int
     N: int
     S: int
-    missing: int
+    missing: int  # frames of realisations; of powers, entries
     dof: Optional[int]  # None: not powers
 
     def __init__(
@@ -80,22 +84,24 @@ class Data:
         if covariances is None:
             x, is_covariances = arrange(Y, missing, input, axes, block is None and moving is None)
         else:
-            x, is_covariances = as_real(covariances, "covariances", (3,)), True
+            x, is_covariances = as_covariances(covariances, "covariances"), True
         if (block is not None) + (moving is not None) + is_covariances + missing > 1:
             raise TypeError("block, moving, missing and covariances are mutually exclusive")
-        call, free = Call(), core.tlnmf_data_free
-        arguments = (x, shape_of(x.shape))
+        b, gaps, power = None, 0, input == "power"
+        if mask is not None:
+            b = as_real(mask, "mask", (2,))
+        if not is_covariances and (b is None or b.shape == x.shape[1:]):
+            x, b, gaps = fill(x, b, missing, power)
+        call = Call()
         if is_covariances:
-            self._handle = call.make(core.tlnmf_data_from_covariances, *arguments, free=free)
+            self._make(call, core.tlnmf_data_from_covariances, x)
         elif block is not None or moving is not None:
-            make, kind = core.tlnmf_data_from_neighbours, int(block is None)
             B = int(block if moving is None else moving)  # type: ignore[arg-type]
-            self._handle = call.make(make, *arguments, kind, B, free=free)
+            self._make(call, core.tlnmf_data_from_neighbours, x, int(block is None), B)
+        elif missing and not power:
+            self._make(call, core.tlnmf_data_from_incomplete, x)
         else:
-            make = core.tlnmf_data_from_realisations
-            if missing:
-                make = core.tlnmf_data_from_incomplete
-            self._handle = call.make(make, *arguments, free=free)
+            self._make(call, core.tlnmf_data_from_realisations, x)
         call.warn(_callers_level() + 1)
         if not is_covariances:
             self._made_of(call, x)
@@ -108,15 +114,26 @@ class Data:
             if len(w) != self.N:
                 raise ValueError(f"weights has {len(w)} entries for N = {self.N} frames")
             call.check(core.tlnmf_data_set_weights(call.ctx, self._handle.pointer, address(w)))
-        if mask is not None:
-            b = as_real(mask, "mask", (2,))
+        self.missing = self.missing or gaps
+        if b is not None:
             if b.shape != (self.M, self.N):
                 raise ValueError(f"mask has the shape {b.shape}, V has ({self.M}, {self.N})")
             call.check(core.tlnmf_data_set_mask(call.ctx, self._handle.pointer, address(b)))
-
         self.dof = None
-        if input == "power":
+        if power:
             self._count(POWER_DOF if dof is None else dof)
+
+    def _make(self, call: Call, function: Any, x: Real, *more: int) -> None:
+        try:
+            arguments = (x, shape_of(x.shape), *more)
+            self._handle = call.make(function, *arguments, free=core.tlnmf_data_free)
+        except DataError as error:
+            if not np.isnan(x).any() or function is core.tlnmf_data_from_incomplete:
+                raise
+            advice = "pass missing=True to treat NaN as missing"
+            if function is core.tlnmf_data_from_covariances:
+                advice = "omit covariances that contain NaN"
+            raise error_of(error.code, f"{error}: {advice}") from None
 
     def _made_of(self, call: Call, x: Real) -> None:
         """Called with the realisations (S, M, N); Data do not keep them."""
@@ -158,7 +175,8 @@ def start_of(start: Any) -> Optional[Record]:
         return None
     if isinstance(start, Mapping) and not isinstance(start, Record):
         return Record.of(start)
-    return record_of(start)
+    advice = 'pass a matrix as start={"Phi": Phi}, or as transform=Phi (estimators: init_transform)'
+    return record_of(start, f"; {advice}")
 
 
 # ---- the layout of Y ---------------------------------------------------------------------------
@@ -174,7 +192,7 @@ def arrange(
         raise ValueError(f"input = {input!r} is not one of {', '.join(_KINDS)}")
     if missing and isinstance(Y, np.ma.MaskedArray):
         Y = np.ma.filled(Y.astype(np.float64), np.nan)  # type: ignore[no-untyped-call]
-    x = as_real(Y, "Y", (2, 3))
+    x = as_real(Y, "Y", (2, 3), kind="covariances" if input == "covariances" else "data")
     if axes is not None:
         x = reorder(x, axes)
     if input == "covariances" and x.ndim != 3:
@@ -184,13 +202,32 @@ def arrange(
         if axis is not None or input == "covariances":
             if input == "auto":
                 _say_covariances(x, int(axis or 0))
-            return np.ascontiguousarray(np.moveaxis(x, axis or 0, 0)), True
+            return as_covariances(np.moveaxis(x, axis or 0, 0), "Y"), True
+        _warn_of_asymmetry(x)
     if input == "power":
         if (x < 0).any():
             at = tuple(int(i) for i in np.argwhere(x < 0)[0])
             raise ValueError(f"powers must not be negative: Y{list(at)} is {x[at]}")
         x = np.sqrt(x)
     return (x[np.newaxis] if x.ndim == 2 else x), False
+
+
+def as_covariances(C: Any, name: str, axes: Any = None) -> Real:
+    """C as covariances (N, M, M). Raises ValueError, with advice, if it has another shape."""
+    x = as_real(C, name, (3,), kind="covariances")
+    if axes is not None:
+        x = reorder_matrices(x, axes, name)
+    N, M, columns = x.shape
+    if M == columns:
+        return x
+    of_signals = f"{name} @ {name}.swapaxes(1, 2) / {name}.shape[2]"
+    advice = f"Compute those of signals (epochs, channels, times) by {of_signals}"
+    if axes is None and (N == M or N == columns):
+        axis = 2 if N == M else 1
+        words = ("channels,epochs,channels", "channels,channels,epochs")[axis - 1]
+        other = f'axes="{words}" or ' if name in ("C", "X") else ""  # calls that have axes
+        advice = f"If axis {axis} counts the matrices, pass {other}np.moveaxis({name}, {axis}, 0)"
+    raise ValueError(f"{name} has the shape {x.shape}; covariances are (N, M, M). {advice}")
 
 
 def _are_symmetric(slices: Real) -> bool:
@@ -208,6 +245,28 @@ def _covariance_axis(x: Real) -> Optional[int]:
         if slices.size and slices.shape[1] == slices.shape[2] > 1 and _are_symmetric(slices):
             return axis
     return None
+
+
+def _warn_of_asymmetry(x: Real) -> None:
+    """Slices that are nearly symmetric may be covariances: as the program."""
+    share = 0.02  # of the largest entry; slices of data differ by about the largest entry
+    for axis, place, pair in ((0, "", "1, 2"), (2, " along the last axis", "0, 1")):
+        slices = np.moveaxis(x, axis, 0)
+        if slices.shape[1] != slices.shape[2] or slices.shape[1] < 2 or not slices.size:
+            continue
+        if not all(np.abs(c - c.T).max() <= share * np.abs(c).max() for c in slices):
+            continue
+        n = next(n for n, c in enumerate(slices) if (c != c.T).any())
+        off = np.abs(slices[n] - slices[n].T)
+        i, j = sorted(int(a) for a in np.unravel_index(off.argmax(), off.shape))
+        warnings.warn(
+            f"slice {n}{place} of Y is not symmetric (entries ({i}, {j}) and ({j}, {i}) differ by "
+            f"{off.max():.3g} of {np.abs(slices[n]).max():.3g}): read as data (S, M, N). If Y holds "
+            f'covariances, pass (Y + Y.swapaxes({pair})) / 2; else pass input="data"',
+            UserWarning,
+            stacklevel=_callers_level(),
+        )
+        return
 
 
 def _say_covariances(x: Real, axis: int) -> None:

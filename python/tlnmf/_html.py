@@ -33,18 +33,25 @@ def energy_of(model: Any) -> Any:
     return None
 
 
+def outcome_of(model: Any) -> str:
+    """The outcome as the program prints it: "stationary" is one way to converge."""
+    outcome = str(model.get("outcome", "not run"))
+    return "converged" if outcome == "stationary" else outcome
+
+
 def table_html(model: Any, atoms: int = 4) -> str:
     """A model as a table."""
     rows = []
     for name in ("C", "L", "I", "eps", "certificate"):
         if name in model and np.isfinite(model[name]):
             rows.append((name, f"{model[name]:.8g}"))
-    stop = f"{model.get('outcome', 'not run')} after {model.get('iterations', 0)} iterations"
+    stop = f"{outcome_of(model)} after {model.get('iterations', 0)} iterations"
     rows.append(("stopped", html.escape(stop)))
     trace = [n for n in ("trace.C", "trace.L") if n in model]
     if trace:  # the distance from the last value, on a logarithmic scale
         values = np.asarray(model[trace[0]])
-        values = values[np.isfinite(values)]
+        best = model["trace.start"] == model.get("best_start", 0)  # with trace_all: every start
+        values = values[np.isfinite(values) & best]
         gap = np.log10(np.maximum(values - values.min(), 1e-12)) if len(values) else values
         rows.append(("convergence", polyline(gap) or "a single iteration"))
     else:

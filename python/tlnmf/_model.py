@@ -9,10 +9,10 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, reorder_matrices
+from ._arrays import Real, address, as_real
 from ._call import Call, Callback
-from ._data import POWER_DOF, Data, data_of, start_of
-from ._html import table_html
+from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
+from ._html import outcome_of, table_html
 from ._library import core, io, plain
 from ._options import documented
 from ._page import Page, report
@@ -36,7 +36,8 @@ class Model(Record):
 
     @property
     def converged(self) -> bool:
-        """Whether the run converged."""
+        """Whether the run converged: the outcome is "converged" (the objective no longer changes)
+        or "stationary" (the gradient vanishes)."""
         return self["outcome"] in ("converged", "stationary")
 
     @property
@@ -73,7 +74,7 @@ class Model(Record):
     def __repr__(self) -> str:
         of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
         values = ", ".join(f"{n} = {self[n]:.6g}" for n in ("C", "L", "I") if n in self)
-        return f"<Model: {of}; {values}; {self.get('outcome', 'not run')}>"
+        return f"<Model: {of}; {values}; {outcome_of(self)}>"
 
     def _repr_html_(self) -> str:
         return table_html(self)
@@ -304,8 +305,7 @@ def joint_diagonalize(
             raise TypeError("whiten and axes need the covariances, not Data")
         data = data_of(C, weights=weights)
     else:
-        x = as_real(C, "C", (3,))
-        x = x if axes is None else reorder_matrices(x, axes)
+        x = as_covariances(C, "C", axes)
         data = Data(covariances=x, weights=weights)
         if whiten:  # the library has checked the matrices and the weights
             w = None if weights is None else as_real(weights, "weights", (1,))

@@ -85,7 +85,10 @@ def data_with_realisations(Y: Any, covariances: Any, **reading: Any) -> Data:
     """Data that refer to the Y they were created from, if there is one."""
     if isinstance(Y, Data) and Y.S > 0:
         raise TypeError("comparing several k holds out realisations: pass the array Y, not Data")
-    return data_of(Y, covariances, DataOfRealisations, **reading)
+    data = data_of(Y, covariances, DataOfRealisations, **reading)
+    if data.dof and data.missing:
+        raise ValueError("several k cannot be compared if powers are missing: pass one k")
+    return data
 
 
 def compare(

@@ -143,14 +143,15 @@ def set_values(record: Record, values: Mapping[str, Any]) -> None:
         _set(call, record._handle.pointer, name, value)
 
 
-def record_of(model: Any) -> Record:
-    """Returns a record unchanged, or the model of a fitted estimator."""
+def record_of(model: Any, advice: str = "") -> Record:
+    """Returns a record unchanged, or the model of a fitted estimator. `advice` ends the message for
+    anything else."""
     record = getattr(model, "model_", model)
     if isinstance(record, Record):
         return record
     if hasattr(model, "get_params"):
         raise not_fitted(model)
-    raise TypeError(f"expected a model or a fitted estimator, not a {type(model).__name__}")
+    raise TypeError(f"expected a model or a fitted estimator, not a {type(model).__name__}{advice}")
 
 
 def results() -> Dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes as c
 import inspect
 import warnings
-from typing import Any, ClassVar, Dict, Optional, Tuple, TypeVar
+from typing import Any, ClassVar, Dict, Iterator, Optional, Tuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ._arrays import Real, address, as_real, shape_of
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
 from ._data import Data
+from ._gaps import fill
 from ._html import table_html
 from ._library import core
 from ._model import Model, Path, fit as fit_model, load
@@ -36,7 +37,7 @@ _DOC = """{purpose}
     ----------
 {options}
     missing : bool, default False
-        Rows of a realisation that contain NaN or masked entries are missing.
+        {gaps}
     start : Model, fitted estimator or mapping, default None
         Any of Phi (M, M), W (M, K), H (K, N) to start from.
     axes : str, default None
@@ -73,6 +74,7 @@ class _Factorisation(Output, Estimator):
     """The common part of the three estimators, which differ in method and meaning of X."""
 
     _method: ClassVar[str]
+    _gaps: ClassVar[str] = "Rows of a realisation that contain NaN or masked entries are missing."
     n_components: int
     random_state: Any
     missing: bool
@@ -123,7 +125,7 @@ class _Factorisation(Output, Estimator):
         if "eps_rel" in defaults:
             line = "    eps_rel : float, default "
             text = text.replace(f"{line}0.01", f"{line}{defaults['eps_rel']}")
-        cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text)
+        cls.__doc__ = _DOC.format(purpose=(cls.__doc__ or "").strip(), options=text, gaps=cls._gaps)
 
     def __init__(self, n_components: int = 2, **options: Any) -> None:  # see __init_subclass__
         raise NotImplementedError
@@ -154,6 +156,10 @@ class _Factorisation(Output, Estimator):
     def _data(self, y: Real, **layout: Any) -> Data:
         """Data from what _frames returns."""
         return Data(y, input="data", **layout)
+
+    def _filled(self, y: Real) -> Tuple[Real, Optional[Real]]:
+        """Rows for `transform`, and a mask (M, N) if entries can be missing."""
+        return y, None
 
     def _options(self) -> Dict[str, Any]:
         own = self._own()
@@ -195,12 +201,15 @@ class _Factorisation(Output, Estimator):
         """Returns H transposed (N, K). Frames are independent."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
-        y = self._frames(self._check(X, (2, 3), False, self.missing, self.axes))
+        y, mask = self._filled(self._frames(self._check(X, (2, 3), False, self.missing, self.axes)))
         S, M, N = y.shape
         H = np.zeros((N, len(self.components_)))
         columns = np.ascontiguousarray(y.transpose(2, 0, 1))
         silent = ~columns.any(axis=(1, 2))
         absent = np.isnan(columns).any(axis=2).all(axis=1)  # no realisation is complete
+        if mask is not None:
+            mask = np.ascontiguousarray(mask.T)
+            absent = ~mask.any(axis=1)
         shape, call, row = shape_of((S, M, 1)), Call(), 8 * H.shape[1]
         settings = call.settings("apply", {"threads": 1}, "transform")
         make, free = core.tlnmf_data_from_realisations, core.tlnmf_data_free
@@ -214,6 +223,8 @@ class _Factorisation(Output, Estimator):
                 if absent[n] or silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
                     continue
                 data = call.make(make, columns[n], shape, free=free)
+                if mask is not None:
+                    call.check(core.tlnmf_data_set_mask(call.ctx, data.pointer, address(mask[n])))
                 record = call.make(core.tlnmf_apply, self.model_, data, settings)
                 pointer = core.tlnmf_record_get_array(record.pointer, b"H", None, None)
                 c.memmove(address(H) + n * row, pointer, row)
@@ -244,28 +255,42 @@ class _Factorisation(Output, Estimator):
         The prior of h_k is exponential with the mean of `activations_[:, k]`. Rows are independent
         of each other. With S realisations it is the log-likelihood of all divided by S. Scores of
         models with different eps are not comparable: eps is added to the power of the data and of
-        the model. The score of a row with missing values is NaN.
+        the model. The score of a row with missing values is NaN; ISNMF scores its other entries.
         """
         if not hasattr(self, "model_"):
             raise not_fitted(self)
         y = self._frames(self._check(X, (2, 3), False, self.missing, self.axes))
-        complete = ~np.isnan(y).any(axis=(0, 1))
-        scores = np.full(len(complete), np.nan)
-        y = np.ascontiguousarray(y[:, :, complete])
+        scores = np.full(y.shape[2], np.nan)
+        for frames, entries in self._complete(y):
+            scores[frames] = self._likelihood(y[:, :, frames], entries)
+        return scores
+
+    def _complete(self, y: Real) -> Iterator[Tuple[Any, Any]]:
+        """Groups of frames, and their entries, that have no NaN."""
+        yield ~np.isnan(y).any(axis=(0, 1)), slice(None)
+
+    def _likelihood(self, y: Real, entries: Any) -> Real:
+        """Log-likelihood of these entries of the frames y (S, M, N)."""
+        model, y = self.model_, np.ascontiguousarray(y[:, entries])
         S, M, N = y.shape
-        if N == 0:
-            return scores
+        if N == 0 or M == 0:
+            return np.full(N, np.nan)
+        if M < len(model["Phi"]):  # only if Phi is the identity
+            part = {"Phi": np.eye(M), "W": model["W"][entries], "H": model["H"], "eps": model["eps"]}
+            model = Model.of(part)
         if not y.any():  # the library rejects data that are all zeros: a frame more, to be dropped
-            y = np.append(y, np.full((S, M, 1), np.sqrt(self.model_["eps"])), axis=2)
+            y = np.append(y, np.full((S, M, 1), np.sqrt(model["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
-        record = Record(call.solve(core.tlnmf_likelihood, self.model_, self._data(y), settings))
-        scores[complete] = record["log_likelihood"][:N]
-        return scores
+        record = Record(call.solve(core.tlnmf_likelihood, model, self._data(y), settings))
+        return np.array(record["log_likelihood"][:N])
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows with h integrated out; see `score_samples`."""
-        return float(np.nanmean(self.score_samples(X)))  # NaN: missing rows
+        scores = self.score_samples(X)
+        if np.isnan(scores).all():
+            raise ValueError("every row of X has missing values: there is no row to score")
+        return float(np.nanmean(scores))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the columns that transform returns: tlnmf0, tlnmf1, .."""
@@ -370,6 +395,7 @@ class ISNMF(_Factorisation):
     """
 
     _method = "nmf"
+    _gaps = "Entries that are NaN or masked are missing; the other entries of their row are used."
     dof: int
 
     @classmethod
@@ -391,10 +417,23 @@ class ISNMF(_Factorisation):
     def _options(self) -> Dict[str, Any]:
         return {**super()._options(), "transform": "identity"}
 
-    def _data(self, y: Real, **layout: Any) -> Data:
-        data = super()._data(y, **layout)
+    def _data(self, y: Real, missing: bool = False, **layout: Any) -> Data:
+        y, mask, count = fill(y, None, missing, True)
+        data = super()._data(y, mask=mask, **layout)
+        data.missing = count
         data._count(self.dof)
         return data
+
+    def _filled(self, y: Real) -> Tuple[Real, Optional[Real]]:
+        return fill(y, None, self.missing, True)[:2]
+
+    def _complete(self, y: Real) -> Iterator[Tuple[Any, Any]]:
+        if not np.isnan(y).any():
+            yield slice(None), slice(None)
+            return
+        patterns, of = np.unique(~np.isnan(y).any(axis=0), axis=1, return_inverse=True)
+        for i, entries in enumerate(patterns.T):
+            yield of.ravel() == i, entries
 
     def _frames(self, x: Real) -> Real:
         if (x < 0).any():

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arrays import Real, as_real, reorder_matrices
 from ._base import Estimator, not_fitted, seed_of
-from ._data import Data
+from ._data import Data, as_covariances
 from ._model import Model, joint_diagonalize, whitener
 from ._options import describe, parameters
 
@@ -24,35 +24,38 @@ def ajd(
     tol: float = 1e-7,
     n_iter_max: int = 1000,
     sample_weight: Any = None,
+    rank: Any = None,
     axes: Any = None,
     eps: Optional[float] = None,
 ) -> Tuple[Real, Real]:
-    """Minimises the sum of log(diag(D) + eps) over the D = V X V', where V whitens the mean of X.
+    """Minimises the sum of log(diag(D) + 0.01) over the D = V X V', where V whitens the mean of X.
 
-    This is L of the paper after whitening, with eps = 1e-2. Pham's criterion (`ajd_pham` of
-    pyRiemann) has no eps, and its V is any invertible matrix. Arguments and shapes of the results
-    are those of `ajd_pham`, apart from `tol`.
+    This is L of the paper after whitening, with a floor of 0.01. Pham's criterion (`ajd_pham` of
+    pyRiemann) has no floor, and its V is any invertible matrix. Arguments and shapes of the results
+    are those of `ajd_pham`, apart from `tol` and `rank`.
 
     Parameters
     ----------
     X : array (n_matrices, n, n)
-        Symmetric and positive definite.
-    init : array (n, n), optional
+        Symmetric and positive definite; with `rank`, positive semidefinite.
+    init : array (n, n), or (rank, n), optional
         A diagonaliser to start from. The nearest rotation of the whitened matrices is used.
     tol : float
         Stop when the gradient norm falls below this value.
     n_iter_max : int
     sample_weight : array (n_matrices,), optional
+    rank : int or "auto", optional
+        As for `JointDiagonalizer`, for matrices of lower rank.
     axes : str, optional
         Names of the axes of X in another order, such as "channels,channels,epochs".
     eps : float, optional
-        Deprecated name of `tol`.
+        Deprecated name of `tol`. It is not the floor 0.01, which is fixed.
 
     Returns
     -------
-    V : array (n, n)
+    V : array (n, n), or (rank, n)
         The diagonaliser.
-    D : array (n_matrices, n, n)
+    D : array (n_matrices, n, n), or (n_matrices, rank, rank)
         V @ X @ V.T, nearly diagonal; its weighted mean is the identity.
 
     Notes
@@ -65,16 +68,17 @@ def ajd(
         warnings.warn("eps of ajd is called tol: it is a tolerance", DeprecationWarning, stacklevel=2)
         tol = eps
     if axes is not None:
-        X = reorder_matrices(as_real(X, "X", (3,)), axes, "X")
+        X = as_covariances(X, "X", axes)
     if init is not None:
-        x, V = as_real(X, "X", (3,)), as_real(init, "init", (2,))
+        x, V = as_covariances(X, "X"), as_real(init, "init", (2,))
         Data(covariances=x, weights=sample_weight)  # raises an error for invalid matrices
-        if V.shape != x.shape[1:]:
-            raise ValueError(f"init has the shape {V.shape} for matrices of shape {x.shape[1:]}")
         w = None if sample_weight is None else as_real(sample_weight, "sample_weight", (1,))
-        u, _, vt = np.linalg.svd(V @ np.linalg.inv(whitener(x, w)))
+        before = whitener(x, w, rank)
+        if V.shape != before.shape:
+            raise ValueError(f"init has the shape {V.shape}; it must have {before.shape}")
+        u, _, vt = np.linalg.svd(V @ np.linalg.pinv(before))
         start = u @ vt
-    model = JointDiagonalizer(grad_tol=tol, J=n_iter_max, start=start)
+    model = JointDiagonalizer(grad_tol=tol, J=n_iter_max, start=start, rank=rank)
     model.fit(X, sample_weight=sample_weight)
     return model.filters_, model.transform(X)
 
@@ -133,10 +137,8 @@ class JointDiagonalizer(Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "JointDiagonalizer":
         """Learns from covariances X (n_matrices, n, n). y is ignored."""
-        x = as_real(X, "X", (3,))
         options = self.get_params()
-        axes = options.pop("axes")
-        x = x if axes is None else reorder_matrices(x, axes, "X")
+        x = as_covariances(X, "X", options.pop("axes"))
         options["seed"] = seed_of(options.pop("random_state"))
         options["transform"] = options.pop("init_transform")
         self.filters_, self.info_ = joint_diagonalize(x, sample_weight, **options)

@@ -8,6 +8,8 @@ import numpy as np
 from ._html import energy_of
 from ._record import record_of
 
+_STAGES = ("TL-NMF", "JD", "NMF")  # trace.stage
+
 
 def _axes(ax: Any, count: int = 1) -> Any:
     if ax is not None:
@@ -20,9 +22,10 @@ def _axes(ax: Any, count: int = 1) -> Any:
 
 
 def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = None) -> Any:
-    """The `count` strongest rows of Phi, strongest on top; returns the axes.
+    """The `count` strongest rows of Phi, strongest on top, each next to the frequency of the cosine
+    that fits it best; returns the axes.
 
-    model : Model or fitted estimator. rate : samples per second, for the frequencies.
+    model : Model or fitted estimator. rate : samples per second; frequencies are then in Hz.
     """
     record: Any = record_of(model)
     found = record.atoms(rate, count)
@@ -30,18 +33,19 @@ def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = Non
     rows = found["row"].astype(int)
     for i, row in enumerate(rows):
         ax.plot(record["Phi"][row] / np.abs(record["Phi"]).max() / 2 - i, lw=1)
-    unit = "" if rate == 1.0 else " Hz"
-    ax.set_yticks(-np.arange(len(rows)), [f"{f:.4g}{unit}" for f in found["frequency"]])
+    ax.set_yticks(-np.arange(len(rows)), [f"{f:.4g}" for f in found["frequency"]])
+    ax.set_ylabel("frequency (cycles per sample)" if rate == 1.0 else "frequency (Hz)")
     ax.set_xlabel("sample")
     ax.set_title("strongest atoms")
     return ax
 
 
 def factors(model: Any, ax: Optional[Any] = None) -> Any:
-    """W by row of Phi (above) and H by frame (below), each with its own axis; returns both."""
+    """W by row of Phi (above) and H by frame (below), one line per component; returns both axes."""
     record, ax = record_of(model), _axes(ax, 2)
     order = np.argsort(energy_of(record))[::-1]
-    ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
+    lines = ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
+    ax[0].legend(lines, [f"component {k}" for k in range(len(lines))], fontsize="small")
     ax[0].set_title("W")
     ax[0].set_xlabel("row of Phi, by energy")
     ax[1].plot(record["H"].T)
@@ -51,16 +55,25 @@ def factors(model: Any, ax: Optional[Any] = None) -> Any:
 
 
 def convergence(model: Any, ax: Optional[Any] = None) -> Any:
-    """C (or L) minus its last value by iteration; needs the option trace=True. Returns the axes."""
+    """C (or L) minus its smallest value, by iteration, with one line per start and stage; returns
+    the axes.
+
+    The fit needs trace=True, which records the best start, or trace_all=True for all starts.
+    """
     history = record_of(model).history
     if not history:
         raise ValueError("the model has no trace: fit with trace=True")
     ax = _axes(ax)
-    for name in ("C", "L"):
-        y = history[name][np.isfinite(history[name])]
-        if len(y):
-            ax.semilogy(np.maximum(y - y.min(), 1e-12), label=name)
-            break
+    name = "C" if np.isfinite(history["C"]).any() else "L"
+    y, stage, start = history[name], history["stage"], history["start"]
+    rows = np.isfinite(y)
+    lines = np.unique(np.stack([start, stage])[:, rows], axis=1).T.astype(int)
+    for at, part in lines:
+        line = rows & (start == at) & (stage == part)
+        label = f"start {at}, {_STAGES[part]}"
+        ax.semilogy(history["iteration"][line], np.maximum(y[line] - y[rows].min(), 1e-12), label=label)
+    if len(lines) > 1:
+        ax.legend(fontsize="small")
     ax.set_xlabel("iteration")
-    ax.set_ylabel(f"{name} - smallest")
+    ax.set_ylabel(f"{name} - smallest {name}")
     return ax

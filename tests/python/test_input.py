@@ -1,4 +1,5 @@
 """The forms of input: missing values, powers, named axes, starts, fixed transforms, refusals."""
+import re
 import unittest
 import warnings
 
@@ -39,6 +40,94 @@ class Missing(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.assertEqual(tlnmf.fit(wild, k=2, missing=True).C, tlnmf.fit(HOLES, k=2, missing=True).C)
+
+
+    def test_messages_name_the_parameter(self):
+        X, model = HOLES.transpose(0, 2, 1), tlnmf.fit(Y, k=2)
+        for call in (
+            lambda: tlnmf.fit(HOLES, k=2),
+            lambda: tlnmf.fit(np.ma.masked_invalid(HOLES), k=2),
+            lambda: model.apply(HOLES),
+            lambda: tlnmf.compare_ranks(HOLES, "1:2"),
+            lambda: tlnmf.fit(HOLES[0] ** 2, k=2, input="power"),
+            lambda: tlnmf.TLNMF(2).fit(X),
+            lambda: tlnmf.JDNMF(2).fit(np.ma.masked_invalid(X)),
+        ):
+            self.assertRaisesRegex(ValueError, "pass missing=True", call)
+        far = Y.copy()
+        far[0, 0, 0] = np.inf
+        for call in (lambda: tlnmf.fit(far, k=2), lambda: tlnmf.TLNMF(2).fit(far[0].T)):
+            with self.assertRaises(ValueError) as caught:
+                call()
+            self.assertNotIn("missing", str(caught.exception))
+
+
+class MissingPowers(unittest.TestCase):
+    """Scattered NaN: only these entries are omitted, as by a mask."""
+
+    rng = np.random.RandomState(3)
+    W, H = rng.exponential(size=(12, 2)), rng.exponential(size=(2, 60))
+    V = W @ H * rng.exponential(size=(12, 60))
+    GAP = rng.rand(12, 60) < 0.2
+    HOLED = np.where(GAP, np.nan, V)
+
+    def test_every_way_is_the_mask(self):
+        mask = 1.0 * ~self.GAP
+        wanted = tlnmf.fit(self.V, k=2, input="power", mask=mask, starts=3, eps=1e-6)
+        options = {"k": 2, "input": "power", "starts": 3, "eps": 1e-6}
+        model = tlnmf.ISNMF(2, missing=True, starts=3, eps=1e-6, random_state=1).fit(self.HOLED.T)
+        for found in (
+            tlnmf.fit(self.HOLED, missing=True, **options),
+            tlnmf.fit(np.ma.masked_invalid(self.HOLED), missing=True, **options),
+            tlnmf.fit(self.HOLED, mask=mask, **options),
+            model.model_,
+        ):
+            self.assertAlmostEqual(found.C, wanted.C, delta=1e-6 * abs(wanted.C))
+        self.assertTrue((model.activations_.sum(axis=1) > 0).all())
+        np.testing.assert_allclose(model.transform(self.HOLED.T), model.activations_, atol=0.01)
+        applied = tlnmf.apply(wanted, self.HOLED, mask=mask)
+        np.testing.assert_allclose(applied.H, wanted.H, atol=0.01)
+        self.assertEqual(tlnmf.Data(self.HOLED, input="power", missing=True).missing, self.GAP.sum())
+
+    def test_default_floor_is_that_of_the_entries(self):
+        model = tlnmf.ISNMF(2, missing=True).fit(self.HOLED.T)
+        self.assertAlmostEqual(model.model_.eps / np.nanmean(self.HOLED), 1e-6)
+
+    def test_score_of_the_other_entries(self):
+        X = self.V.T
+        model = tlnmf.ISNMF(2, missing=True, random_state=0).fit(X)
+        half = X.copy()
+        half[:, 6:] = np.nan
+        part = {"Phi": np.eye(6), "W": model.model_.W[:6], "H": model.model_.H, "eps": model.model_.eps}
+        of_half = tlnmf.ISNMF(2)
+        of_half._keep(tlnmf.Model.of(part))
+        np.testing.assert_allclose(model.score_samples(half), of_half.score_samples(X[:, :6]))
+        half[0] = np.nan
+        self.assertTrue(np.isnan(model.score_samples(half)[0]) and np.isfinite(model.score(half)))
+        rows = np.full((20, 6), np.nan)
+        learnt = tlnmf.TLNMF(2, missing=True).fit(Y[0].T)
+        self.assertRaisesRegex(ValueError, "no row to score", learnt.score, rows)
+
+    def test_several_realisations(self):
+        both = np.stack([self.HOLED, self.V])  # a gap in one: the mean is that of the other
+        V = np.where(self.GAP, self.V, (self.V + self.V) / 2)
+        mask = np.where(self.GAP, 0.5, 1.0)
+        options = {"k": 2, "input": "power", "starts": 3, "eps": 1e-6}
+        wanted = tlnmf.fit(V, mask=mask, **options)
+        self.assertAlmostEqual(tlnmf.fit(both, missing=True, **options).C, wanted.C, delta=1e-4)
+
+    def test_limits(self):
+        options = {"input": "power", "missing": True}
+        self.assertRaisesRegex(ValueError, "pass one k", tlnmf.fit, self.HOLED, k="1:2", **options)
+        self.assertRaisesRegex(ValueError, "every entry is missing", tlnmf.fit, np.nan * self.V, k=2, **options)
+        frame = Y[0].copy()
+        frame[:, 4] = np.nan
+        mask = np.ones((6, 20))
+        mask[:, 4] = 0
+        model = tlnmf.fit(frame, k=2, method="nmf", transform="dct", mask=mask)
+        self.assertEqual(model.H[:, 4].sum(), 0)
+        mask[0, 4] = 1
+        self.assertRaises(ValueError, tlnmf.fit, frame, k=2, method="nmf", transform="dct", mask=mask)
 
 
 class Power(unittest.TestCase):
@@ -126,6 +215,10 @@ class Starts(unittest.TestCase):
         fitted = tlnmf.TLNMF(3, start=model, J=2).fit(Y.transpose(0, 2, 1))
         self.assertLessEqual(fitted.model_.C, tlnmf.fit(Y, k=3, method="tl", J=2).C)
 
+    def test_a_matrix_is_not_a_start(self):
+        words = r'start=\{"Phi": Phi\}, or as transform=Phi'
+        self.assertRaisesRegex(TypeError, words, tlnmf.fit, Y, k=2, start=np.eye(6))
+
     def test_fixed_transform(self):
         Phi = tlnmf.transform_matrix("dct", 6)
         model = tlnmf.fit(Y, k=2, method="nmf", transform=Phi)
@@ -165,6 +258,14 @@ class Output(unittest.TestCase):
         self.assertEqual((values["C"], values["K"], values["outcome"]), (model.C, 2, model["outcome"]))
         self.assertNotIn("Phi", values)
 
+    def test_one_word_for_convergence(self):
+        values = {"outcome": "stationary", "Phi": np.eye(2), "method": "tl"}
+        model = tlnmf.Model.of(values)
+        self.assertTrue(model.converged)
+        self.assertIn("converged", repr(model))
+        self.assertIn("converged after", model._repr_html_())
+        self.assertIn("iterations", repr(tlnmf.Model.of({**values, "outcome": "iterations"})))
+
     def test_table_of_ranks(self):
         ranks = tlnmf.compare_ranks(Y, "1:3", method="jd", J=20)
         lines = repr(ranks).splitlines()
@@ -172,22 +273,70 @@ class Output(unittest.TestCase):
         best = [line for line in lines if "*" in line]
         self.assertEqual([int(line.split("*")[0]) for line in best], [ranks.k])
 
-    def test_axes_of_factors(self):
+
+
+class Plots(unittest.TestCase):
+    def setUp(self):
         try:
             import matplotlib
         except ImportError:
             self.skipTest("no matplotlib")
         matplotlib.use("Agg")
+        from matplotlib import pyplot
+
+        self.addCleanup(pyplot.close, "all")
+
+    def test_factors(self):
         top, bottom = tlnmf.plot.factors(tlnmf.fit(Y, k=2))
         self.assertEqual((top.get_xlabel(), bottom.get_xlabel()), ("row of Phi, by energy", "frame"))
         self.assertLess(top.get_xlim()[1], 6)
         self.assertGreater(bottom.get_xlim()[1], 18)
+        names = [text.get_text() for text in top.get_legend().get_texts()]
+        self.assertEqual(names, ["component 0", "component 1"])
+
+    def test_atoms(self):
+        model = tlnmf.fit(Y, k=2)
+        self.assertEqual(tlnmf.plot.atoms(model).get_ylabel(), "frequency (cycles per sample)")
+        self.assertEqual(tlnmf.plot.atoms(model, rate=100).get_ylabel(), "frequency (Hz)")
+
+    def test_convergence(self):
+        model = tlnmf.fit(Y, k=2, method="tl", starts=3, trace_all=True, trace=True)
+        ax = tlnmf.plot.convergence(model)
+        self.assertEqual(len(ax.lines), 3)
+        for line in ax.lines:
+            self.assertTrue((np.diff(line.get_xdata()) >= 0).all())  # no line joins two starts
+        self.assertEqual(ax.get_ylabel(), "C - smallest C")
+        self.assertIn("minus its smallest value", tlnmf.plot.convergence.__doc__)
+        one = tlnmf.fit(Y, k=2, method="tl", starts=3, trace=True)
+        self.assertEqual(len(tlnmf.plot.convergence(one).lines), 1)
+        row = "convergence</th><td>(.*?)</td>"
+        shown = [re.search(row, m._repr_html_())[1] for m in (model, one)]
+        self.assertEqual(*shown)
+        only_L = tlnmf.joint_diagonalize(np.einsum("smn,skn->nmk", Y, Y), trace=True)[1]
+        self.assertEqual(tlnmf.plot.convergence(only_L).get_ylabel(), "L - smallest L")
 
 
 class Refusals(unittest.TestCase):
     def test_complex(self):
         for call in (lambda: tlnmf.fit(1j * Y, k=2), lambda: tlnmf.TLNMF(2).fit(1j * Y[0])):
             self.assertRaisesRegex(ValueError, r"two realisations, np.stack", call)
+
+        C = np.einsum("smn,skn->nmk", Y, Y) * (1 + 0j)
+        for call in (tlnmf.joint_diagonalize, tlnmf.ajd, tlnmf.JointDiagonalizer().fit):
+            self.assertRaisesRegex(ValueError, r"the real part, .*np.block", call, C)
+
+    def test_nearly_symmetric(self):
+        C = np.einsum("smn,skn->nmk", Y, Y)
+        C[3, 1, 2] += 1e-4 * C[3].max()
+        for y, place in ((C, "slice 3 of"), (C.transpose(1, 2, 0), "slice 3 along the last axis of")):
+            words = place + r" Y is not symmetric \(entries \(1, 2\) and \(2, 1\) differ .*swapaxes"
+            with self.assertWarnsRegex(UserWarning, words) as caught:
+                tlnmf.fit(y, k=2, J=1)
+            self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            tlnmf.Data(C, input="data")
+            tlnmf.Data(np.random.RandomState(0).randn(9, 6, 6))
 
     def test_nul(self):
         self.assertRaisesRegex(ValueError, "NUL", tlnmf.fit, Y, k=2, method="tl\0x")

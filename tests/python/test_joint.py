@@ -81,6 +81,18 @@ class Problems(unittest.TestCase):
             ValueError, "singular", tlnmf.joint_diagonalize, np.ones((4, 3, 3)), whiten=True
         )
 
+    def test_shapes_of_something_else(self):
+        calls = (tlnmf.joint_diagonalize, tlnmf.ajd, tlnmf.JointDiagonalizer().fit)
+        epochs, C = np.random.RandomState(0).randn(20, 8, 100), mixtures(60, 8)[0]
+        for call, name in zip(calls, "CXX"):
+            words = rf"covariances are \(N, M, M\).*by {name} @ {name}.swapaxes\(1, 2\) / {name}.shape"
+            self.assertRaisesRegex(ValueError, words, call, epochs)
+            words = f'axes="channels,channels,epochs" or np.moveaxis.{name}, 2, 0'
+            self.assertRaisesRegex(ValueError, words, call, C.transpose(1, 2, 0))
+        words = r"pass np.moveaxis\(covariances, 1, 0\)"
+        self.assertRaisesRegex(ValueError, words, tlnmf.Data, covariances=C.transpose(1, 0, 2))
+        tlnmf.JointDiagonalizer().fit(epochs @ epochs.swapaxes(1, 2) / epochs.shape[2])
+
     def test_estimator(self):
         C, A = mixtures(20, 4)
         model = tlnmf.JointDiagonalizer(random_state=3).fit(C)
@@ -127,6 +139,19 @@ class LowerRank(unittest.TestCase):
         self.assertEqual(turned.transform(np.ones((2, 4, 9))).shape, (2, 4, 9))
         for wrong in ("epochs,channels", "epochs,channels,times", "channels,channels,channels", "a,b,c"):
             self.assertRaises(ValueError, tlnmf.joint_diagonalize, last, axes=wrong)
+
+    def test_rank_of_ajd(self):
+        C, _ = mixtures(20, 5)
+        L = np.eye(5) - 1 / 5
+        D = L @ C @ L
+        self.assertRaisesRegex(ValueError, 'rank=4 or rank="auto"', tlnmf.ajd, D)
+        V, E = tlnmf.ajd(D, rank="auto")
+        self.assertEqual((V.shape, E.shape), ((4, 5), (20, 4, 4)))
+        np.testing.assert_allclose(V, tlnmf.joint_diagonalize(
+            D, whiten=True, rank=4, grad_tol=1e-7, J=1000)[0], atol=1e-6)  # fmt: skip
+        again, _ = tlnmf.ajd(D, init=V, rank=4)
+        np.testing.assert_allclose(np.abs(again), np.abs(V), atol=1e-5)
+        self.assertRaisesRegex(ValueError, r"it must have \(4, 5\)", tlnmf.ajd, D, init=np.eye(5), rank=4)
 
     def test_tolerance_of_ajd(self):
         C, _ = mixtures(5, 3)

@@ -1,5 +1,6 @@
 """Doctests, types (mypy), examples, and the wheel: built, installed with pip and by hand, used."""
 import doctest
+import email
 import importlib
 import os
 import pkgutil
@@ -165,6 +166,13 @@ class Wheel(unittest.TestCase):
     def test_without_libraries(self):
         wheel = self.wheel(TLNMF_BUNDLE="none", TLNMF_BUILD="/nowhere")
         self.assertTrue(wheel.name.endswith("py3-none-any.whl"))
+        with zipfile.ZipFile(wheel) as content:
+            info = f"tlnmf-{tlnmf.__version__}.dist-info"
+            metadata = email.message_from_bytes(content.read(f"{info}/METADATA"))
+            licence = content.read(f"{info}/LICENSE")
+        self.assertEqual(licence, (ROOT / "LICENSE").read_bytes())
+        self.assertEqual((metadata["Author"], metadata["License"]), ("The tlnmf authors", "BSD-3-Clause"))
+        self.assertIn("transform-learning NMF", metadata.get_payload())
 
     def test_install_for_the_user(self):
         home = Path(self.folder.name) / "home"
