@@ -256,6 +256,10 @@ int cli_add_outputs(const cli_call *call);
 /* Checks the extension of a model and --json, then adds its file; NULL adds nothing. */
 int cli_check_model_output(const cli_call *call, const char *output);
 
+/* Whether a checked output may no longer be written: another process has created it since, without
+ * --force, or it has become a link to an input. */
+bool cli_is_taken(const cli_call *call, const char *output);
+
 /* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
  * is written. */
 int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,

@@ -260,6 +260,8 @@ static int write_page(page_job *j)
     tlnmf_error error =
         tlnmf_io_write_report(call->ctx, j->output, j->model, j->about, call->settings);
     cli_guard_end();
+    if (error == TLNMF_ERR_ARGUMENT) /* arrays are missing: the file is at fault */
+        error = TLNMF_ERR_INPUT;
     if (error != TLNMF_OK)
         return cli_fail_library(call, error, error == TLNMF_ERR_OUTPUT ? NULL : j->model_path);
     if (strcmp(j->output, "-") != 0) {

@@ -94,9 +94,10 @@ static char *final_path(const char *path)
 
 /* ---- temporary files ---------------------------------------------------------------------- */
 
-/* A temporary file is called .BASE.PID-NUMBER. BASE is the name of the target, cut to this number
- * of bytes so that the result is a legal name. The writer holds a lock on the file. */
+/* A temporary file is called .BASE.PID-NUMBER.tlnmf. BASE is the name of the target, cut to this
+ * number of bytes so that the result is a legal name. The writer holds a lock on the file. */
 enum { TEMPORARY_BASE = 200 };
+static const char TEMPORARY_END[] = ".tlnmf";
 
 static const char *base_of(const char *path)
 {
@@ -112,14 +113,21 @@ static const char *digits(const char *at)
     return at;
 }
 
-/* ".BASE.PID-NUMBER", or ".BASE.process1.PID-NUMBER" of a file that belongs to BASE */
+/* ".BASE.PID-NUMBER.tlnmf", or ".BASE.process1.PID-NUMBER.tlnmf" of a file that belongs to BASE. A
+ * user's ".BASE.2026-11" is not one. */
 static bool is_temporary(const char *name, const char *base, size_t length)
 {
     if (name[0] != '.' || strncmp(name + 1, base, length) != 0 || name[1 + length] != '.')
         return false;
-    const char *pid = strrchr(name, '.') + 1, *dash = digits(pid);
+    size_t all = strlen(name), end = strlen(TEMPORARY_END);
+    if (all < length + 2 + end || strcmp(name + all - end, TEMPORARY_END) != 0)
+        return false;
+    const char *pid = name + all - end;
+    while (pid[-1] != '.')
+        pid--;
+    const char *dash = digits(pid);
     return dash > pid && *dash == '-' && isdigit((unsigned char)dash[1]) &&
-           *digits(dash + 1) == '\0';
+           strcmp(digits(dash + 1), TEMPORARY_END) == 0;
 }
 
 /* A file whose lock is free has no living writer. */
@@ -173,8 +181,8 @@ static bool open_beside(io_output *output)
 
     remove_stale(target);
     for (int attempt = 0; path && attempt < 1000; attempt++) {
-        snprintf(path, capacity, "%.*s.%.*s.%ld-%d", (int)(base - target), target, TEMPORARY_BASE,
-                 base, (long)getpid(), attempt);
+        snprintf(path, capacity, "%.*s.%.*s.%ld-%d%s", (int)(base - target), target, TEMPORARY_BASE,
+                 base, (long)getpid(), attempt, TEMPORARY_END);
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 ? errno != EEXIST : claim(fd))
             break;

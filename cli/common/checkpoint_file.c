@@ -39,19 +39,26 @@ static bool is_file(const char *path, struct stat *status)
     return lstat(path, status) == 0 && S_ISREG(status->st_mode);
 }
 
-/* Whether this run has written or read the file that is there now. */
+/* Whether this run has written or read the file that is there now. A new file or link may have the
+ * inode of a removed one. */
 static bool is_ours(const struct stat *now)
 {
-    return now->st_ino == kept.last.st_ino && now->st_dev == kept.last.st_dev;
+    const struct stat *last = &kept.last;
+    return S_ISREG(now->st_mode) && now->st_ino == last->st_ino && now->st_dev == last->st_dev &&
+           now->st_size == last->st_size && now->st_mtim.tv_sec == last->st_mtim.tv_sec &&
+           now->st_mtim.tv_nsec == last->st_mtim.tv_nsec;
 }
 
 /* Writes the file of this process. */
 static tlnmf_error write_own(tlnmf_ctx *ctx, const tlnmf_record *state)
 {
     struct stat now;
-    if (lstat(kept.own, &now) == 0 && !is_ours(&now))
-        return tlnmf_fail(ctx, TLNMF_ERR_OUTPUT,
-                          "another file has taken the name of the checkpoint");
+    char text[PART_PATH + 64];
+    if (lstat(kept.own, &now) == 0 && !is_ours(&now)) {
+        snprintf(text, sizeof text, "%s: another process has written this file; it is not replaced",
+                 kept.own);
+        return tlnmf_fail(ctx, TLNMF_ERR_OUTPUT, text);
+    }
     cli_guard_begin(); /* no temporary is left */
     tlnmf_error error = tlnmf_io_write_record(ctx, kept.own, state);
     cli_guard_end();

@@ -300,6 +300,20 @@ int cli_file_add(const cli_call *call, cli_role role, const char *what, const ch
                                 : EXIT_DONE;
 }
 
+bool cli_is_taken(const cli_call *call, const char *output)
+{
+    char rest[CLI_PATH];
+    struct stat status;
+    identity id;
+    if (strcmp(output, "-") == 0 || stat(output, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    bool known = identify(output, CLI_STAGES, -1, rest, &id);
+    for (size_t i = 0; known && i < call->files->count; i++)
+        if (call->files->entry[i].role == CLI_READS && is_same(&call->files->entry[i].id, &id))
+            return true;
+    return cli_asked.force == NULL;
+}
+
 /* ---- models ---------------------------------------------------------------------------------- */
 
 int cli_reserve_model(const cli_call *call, const char *output, const tlnmf_data *data, int64_t K,

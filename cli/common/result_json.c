@@ -196,12 +196,18 @@ static int finish(const cli_call *call, const cli_result *given, cli_pieces *pie
     char partial[CLI_PATH];
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
+    bool cancelled = exit_for(r.model) == EXIT_INTERRUPTED;
+    bool taken = r.output != NULL && cli_is_taken(call, r.output);
     /* The model of a cancelled run replaces no file. */
-    if (r.output != NULL &&
-        tlnmf_record_get_integer(r.model, "outcome_code") == TLNMF_OUTCOME_CANCELLED) {
+    if (r.output != NULL && (cancelled || taken)) {
         r.output = cli_partial_path(r.output, partial);
         if (r.output == NULL)
             error = tlnmf_fail(call->ctx, TLNMF_ERR_OUTPUT, "no free name for the partial model");
+    }
+    if (r.page != NULL && (taken || cli_is_taken(call, r.page))) {
+        cli_warn(call->command, "%s: another process has written this file; there is no page",
+                 r.page);
+        r.page = NULL;
     }
     json_t *summary = summary_json(call, &r);
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
@@ -218,6 +224,10 @@ static int finish(const cli_call *call, const cli_result *given, cli_pieces *pie
     if (cli_asked.json != NULL)
         cli_print_json(summary);
     json_decref(summary);
+    if (error == TLNMF_OK && taken && !cancelled)
+        return cli_fail(call->command, EXIT_OUTPUT,
+                        "%s: another process has written this file; the model is in %s instead",
+                        given->output, r.output);
     return error == TLNMF_OK ? exit_for(r.model) : cli_fail_library(call, error, NULL);
 }
 

@@ -290,8 +290,8 @@ static tlnmf_error check_arrays(tlnmf_ctx *ctx, const tl_separator_info *info,
                                 const member_arrays *a)
 {
     for (int64_t i = 0; i < a->rows * a->K; i++)
-        if (!(a->W[i] >= 0.0 && isfinite(a->W[i])))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "W must be finite and not negative");
+        if (!(a->W[i] >= 0.0 && a->W[i] <= 1e100)) /* its products must not overflow */
+            return tl_fail(ctx, TLNMF_ERR_DATA, "W = %g is outside [0, 1e+100]", a->W[i]);
     for (int64_t k = 0; a->columns != NULL && k < a->K; k++)
         if (!(a->columns[2 * k] >= 0.0 && a->columns[2 * k] < (double)info->sources))
             return tl_fail(ctx, TLNMF_ERR_DATA,

@@ -3,6 +3,7 @@ import os
 import subprocess
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,16 @@ class Bits(unittest.TestCase):
                 for name in ("Phi", "W", "H"):
                     np.testing.assert_array_equal(mine[name], theirs[name])
                 self.assertEqual((mine.C, mine.L, mine.I), (theirs.C, theirs.L, theirs.I))
+
+    def test_a_model_without_its_arrays(self):
+        path = Path(self.folder.name) / "members.npz"
+        np.savez(path, members=np.ones((1, 11)))
+        with zipfile.ZipFile(path, "a") as file:
+            file.writestr("summary.json", '{"M": 4, "frame": 4, "eps": 1}')
+        words = [PROGRAM, "report", str(path), "-o", str(path) + ".html"]
+        done = subprocess.run(words, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 3)  # the file is at fault, not the program
+        self.assertEqual(done.stderr, f"tlnmf report: {path}: the model has neither Phi nor W\n")
 
     def test_simulations(self):
         path = Path(self.folder.name) / "data.npy"

@@ -144,7 +144,19 @@ echo mine >taken
 kill -TERM $pid
 wait $pid 2>/dev/null || true
 check "a file of that name stays" [ "$(cat taken)" = mine ]
-check "the run says so" grep -q "no checkpoint: another file has taken the name of the checkpoint" "$err"
+check "the run says so" grep -q "no checkpoint: taken: another process has written this file; it is not replaced" "$err"
+
+# A link in place of the checkpoint, which may have its inode
+echo mine >precious
+tlnmf fit y.npy -k 3 --starts 20000 $paper --checkpoint swapped --every 0.01 -o swapped.h5 >"$out" 2>"$err" &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ ! -s swapped ]; do sleep 0.01; done
+rm swapped && ln -s precious swapped
+sleep 0.3
+kill -TERM $pid
+wait $pid 2>/dev/null || true
+check "a link is not followed" [ "$(cat precious)" = mine -a -L swapped ]
+rm -f swapped precious
 
 # No checkpoint yet; no name for one; a run does not end if its checkpoint cannot be written.
 expect 0 ... "tlnmf fit: many.h5.checkpoint: no checkpoint yet, the run begins anew" \

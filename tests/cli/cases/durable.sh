@@ -103,11 +103,11 @@ expect 0 ... "" $separate -o two
 check "it does not block the next run" [ "$(listing two)" = "$files" ]
 
 # A temporary file of a process that has ended is removed; a locked one is not.
-echo half >.n.npy.99999-0 && echo half >.n.npy.99998-0 && echo mine >.n.npy.mine
-flock .n.npy.99998-0 sleep 3 &
-while flock -n .n.npy.99998-0 true; do sleep 0.01; done
+echo half >.n.npy.99999-0.tlnmf && echo half >.n.npy.99998-0.tlnmf && echo mine >.n.npy.mine && echo mine >.n.npy.2026-11
+flock .n.npy.99998-0.tlnmf sleep 3 &
+while flock -n .n.npy.99998-0.tlnmf true; do sleep 0.01; done
 expect 0 ... "" tlnmf simulate notes -o n.npy
-check "stale temporary files are removed" [ "$(ls -A | grep '^\.n' | tr '\n' ' ')" = ".n.npy.99998-0 .n.npy.mine " ]
+check "stale temporary files are removed" [ "$(ls -A | grep '^\.n' | tr '\n' ' ')" = ".n.npy.2026-11 .n.npy.99998-0.tlnmf .n.npy.mine " ]
 wait && rm .n.npy.*
 
 # ---- outputs that cannot be written are detected before a long run ---------------------------------

@@ -107,6 +107,25 @@ usage separate "other/report.html: $replaced" notes.wav ${learn/notes.txt/other/
 check "the labels are unchanged" cmp notes.txt other/report.html
 unharmed pages
 
+# An output that another process creates during the run, or that becomes a link to an input
+long="tlnmf fit y.npy -k 2 --starts 1000000 --max-seconds 1.5 -q"
+for force in "" --force; do
+    for what in "echo mine >late.h5" "ln -s y.npy late.h5"; do
+        [ -z "$force" -o "$what" = "ln -s y.npy late.h5" ] || continue
+        code=0
+        $long -o late.h5 $force >"$out" 2>"$err" &
+        sleep 0.5
+        eval "$what"
+        wait $! || code=$?
+        check "exit code $code, not 5 ($what)" [ $code -eq 5 ]
+        check "the message ($what)" grep -q \
+            "^tlnmf fit: late.h5: another process has written this file; the model is in late.partial.h5 instead" "$err"
+        check "the model is complete" tlnmf info late.partial.h5 >"$out"
+        rm -f late.* .late*
+    done
+done
+unharmed "late links"
+
 # A pipe
 mkfifo pipe
 timeout 30 cat pipe >piped.h5 &

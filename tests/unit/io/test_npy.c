@@ -230,7 +230,6 @@ static void test_stop(void **state)
 static void test_shapes(void **state)
 {
     static const int64_t one[1] = {1}, zero[2] = {0, 7}, four[4] = {2, 1, 2, 2};
-    static const int64_t wide[3] = {0, 4611686018427387904, 4611686018427387904};
 
     (void)state;
     put_npy("x.npy", 1, "{'descr':'<f8','fortran_order':False,'shape':(1,)}", zeros, 8);
@@ -243,7 +242,7 @@ static void test_shapes(void **state)
             "{'descr':'<f8','fortran_order':True,"
             "'shape':(0,4611686018427387904,4611686018427387904)}",
             zeros, 0);
-    assert_reads("x.npy", 3, wide, zeros);
+    assert_fails("x.npy", TLNMF_ERR_INPUT, "x.npy: the array is empty");
 }
 
 /* Every spelling that Python reads the same way; bytes after the data do not matter. */
@@ -429,7 +428,7 @@ static void test_write(void **state)
     for (int d = 1; d < 4; d++)
         deep.dim[d] = INT64_MAX;
     assert_true(put_array("deep.npy", &deep)); /* the longest header that we write */
-    assert_reads("deep.npy", 4, deep.dim, NULL);
+    assert_fails("deep.npy", TLNMF_ERR_INPUT, "deep.npy: the array is empty");
 
     assert_false(put_array("x.csv", &array));
     assert_int_equal(tlnmf_last_error(test_context()), TLNMF_ERR_OUTPUT);

@@ -113,8 +113,11 @@ static void parts_of_models(void **state)
               tlnmf_record_set_array(ctx, part, "W", tlnmf_record_get_array(whole, "W", NULL, NULL),
                                      2, (int64_t[]){6, 2}));
     assert_ok(ctx, tlnmf_io_write_report(ctx, "p.html", part, NULL, NULL));
-    const double bad[4] = {1.0, NAN, 0.0, 1.0};
+    const double bad[36] = {1.0, NAN, 0.0, 1.0};
     assert_ok(ctx, tlnmf_record_set_array(ctx, part, "Phi", bad, 2, (int64_t[]){2, 2}));
+    assert_error(ctx, tlnmf_io_write_report(ctx, "q.html", part, NULL, NULL), TLNMF_ERR_SHAPE,
+                 "the model: W has M = 6, but Phi has M = 2");
+    assert_ok(ctx, tlnmf_record_set_array(ctx, part, "Phi", bad, 2, (int64_t[]){6, 6}));
     assert_error(ctx, tlnmf_io_write_report(ctx, "q.html", part, NULL, NULL), TLNMF_ERR_DATA,
                  "the model: Phi is not finite");
     assert_int_equal(access("q.html", F_OK), -1);

@@ -172,6 +172,15 @@ static void a_source_of_one_note_is_not_transposed(void **state)
         b->mix[t] = b->truth[0][t] + b->truth[1][t];
     tlnmf_record *model = learn_band(ctx, sound, 1);
     assert_null(tlnmf_record_get_array(model, "member.0.notes", NULL, NULL));
+    /* finite numbers whose products are not */
+    tlnmf_settings *settings;
+    tlnmf_record *plan;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+    double *W = (double *)tlnmf_record_get_array(model, "member.0.W", NULL, NULL); /* ours */
+    W[0] = 1e300;
+    assert_int_equal(tlnmf_separate_plan(ctx, model, sound, settings, &plan), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "W = 1e+300 is outside [0, 1e+100]");
+    tlnmf_settings_free(settings);
     tlnmf_record_free(model);
     tlnmf_sound_free(sound);
     free(b);
