@@ -157,9 +157,11 @@ static bool read_and_cut(tlnmf_ctx *ctx, io_file *file, const char *member, io_s
         for (int64_t i = 0; ok && i < r.runs; i++)
             memcpy(x + i * r.length, from + r.offset + i * r.stride, (size_t)r.length * sizeof *x);
     }
-    const char *note = tlnmf_record_get_text(whole, "note");
-    if (ok && note)
-        ok = tlnmf_record_set_text(ctx, to->record, "note", note) == TLNMF_OK;
+    static const char *const texts[] = {"note", "missing"};
+    for (int i = 0; ok && i < 2; i++) {
+        const char *text = tlnmf_record_get_text(whole, texts[i]);
+        ok = !text || tlnmf_record_set_text(ctx, to->record, texts[i], text) == TLNMF_OK;
+    }
     tlnmf_record_free(whole);
     return ok;
 }

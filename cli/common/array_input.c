@@ -6,9 +6,10 @@
 #include <string.h>
 
 /* Reads an array (`kind` "array") or a range of it. `words` are options of the reader of text
- * tables, as in "no-header,index", or "". */
+ * tables, as in "no-header,index", or "". A text table with empty cells is refused unless the input
+ * may have missing values; `input` is NULL for other arrays. */
 static int read_array(cli_call *call, const char *kind, const char *spec, const char *words,
-                      tlnmf_record **record, cli_array *a)
+                      const cli_input *input, tlnmf_record **record, cli_array *a)
 {
     size_t size = strlen(spec) + strlen(words) + 2;
     char *full = malloc(size);
@@ -23,11 +24,17 @@ static int read_array(cli_call *call, const char *kind, const char *spec, const 
     TRY(code);
     const char *need = strcmp(kind, "array") == 0 ? "array" : "shape", *note;
     a->x = tlnmf_record_get_array(*record, "array", &a->rank, a->shape);
-    if (tlnmf_record_get_array(*record, need, NULL, NULL) == NULL) {
+    const char *missing = tlnmf_record_get_text(*record, "missing");
+    if (missing != NULL && (input == NULL || !input->missing))
+        code = cli_fail(call->command, EXIT_INPUT, "%s: %s%s", spec, missing,
+                        input != NULL ? "; --missing skips frames that have a missing value" : "");
+    else if (tlnmf_record_get_array(*record, need, NULL, NULL) == NULL)
+        code =
+            cli_fail(call->command, EXIT_INPUT, "%s: the reader process returned no array", spec);
+    if (code != EXIT_DONE) {
         tlnmf_record_free(*record);
         *record = NULL;
-        return cli_fail(call->command, EXIT_INPUT, "%s: the reader process returned no array",
-                        spec);
+        return code;
     }
     if ((note = tlnmf_record_get_text(*record, "note")) != NULL)
         cli_say(call->command, "%s: %s", spec, note);
@@ -99,7 +106,7 @@ static int read_input(cli_call *call, const cli_input *input, tlnmf_record **rec
     char *words = words_of(input);
     if (words == NULL)
         return cli_fail(call->command, EXIT_INTERNAL, "no memory");
-    int code = read_array(call, "array", input->spec, words, record, a);
+    int code = read_array(call, "array", input->spec, words, input, record, a);
     free(words);
     return code;
 }
@@ -123,7 +130,7 @@ static int64_t part_end(const cli_call *call, int64_t N, int64_t whole)
 }
 
 /* Reads the frames of this process: a part of this axis. If `whole` is 0, reads only the shape. */
-static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
+static int read_part(cli_call *call, const cli_input *input, int axis, int64_t whole,
                      tlnmf_record **record, cli_array *a)
 {
     static const double none[1];
@@ -134,7 +141,7 @@ static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
         count = part_end(call, N, whole) - first;
     }
     snprintf(kind, sizeof kind, "slice %d %lld %lld", axis, (long long)first, (long long)count);
-    int code = read_array(call, kind, spec, "", record, a);
+    int code = read_array(call, kind, input->spec, "", input, record, a);
     if (code != EXIT_DONE || count > 0)
         return code;
     int64_t rank[TLNMF_MAX_DIMENSIONS];
@@ -378,7 +385,7 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
     int code = EXIT_DONE;
     bool is_given = cli_input_is(input, "covariances"), covariances = false;
     if (has_square_slices(whole) && !is_data(input)) {
-        code = cli_agree(read_part(call, input->spec, 0, 1, &parts, &a));
+        code = cli_agree(read_part(call, input, 0, 1, &parts, &a));
         covariances = code == EXIT_DONE && (is_given || all_symmetric(call, &a));
         if (code == EXIT_DONE && !covariances)
             warn_of_guess(call, input, &a);
@@ -388,7 +395,7 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
     } else if (code == EXIT_DONE) {
         tlnmf_record_free(parts);
         a = *whole;
-        code = cli_agree(read_part(call, input->spec, whole->rank - 1,
+        code = cli_agree(read_part(call, input, whole->rank - 1,
                                    input->block > 0 ? input->block : 1, &parts, &a));
         if (code == EXIT_DONE && cli_input_is(input, "power"))
             code = cli_agree(cli_take_roots(call, input->spec, parts, &a));
@@ -405,7 +412,7 @@ static int try_own(cli_call *call, const cli_input *input, bool *done, tlnmf_dat
 {
     tlnmf_record *record = NULL;
     cli_array whole = {0};
-    int code = read_part(call, input->spec, 0, 0, &record, &whole);
+    int code = read_part(call, input, 0, 0, &record, &whole);
     if (code == EXIT_DONE)
         code = check_rank(call, input, &whole);
     code = cli_agree(code);
@@ -446,7 +453,7 @@ static int read_shape(cli_call *call, const char *spec, const char *what, const 
                       tlnmf_record **record, cli_array *a)
 {
     char shape[128], needed[128];
-    TRY(read_array(call, "array", spec, "", record, a));
+    TRY(read_array(call, "array", spec, "", NULL, record, a));
     bool fits = a->rank == wanted->rank;
     for (int i = 0; fits && i < a->rank; i++)
         fits = a->shape[i] == wanted->shape[i];
