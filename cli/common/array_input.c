@@ -296,6 +296,25 @@ static void warn_of_slices(const cli_call *call, const cli_input *input, const c
              first.off, first.most);
 }
 
+/* Names --axes if the shape fits another order better: frames should be more than their length. A
+ * small last axis may count channels, or realisations as in MATLAB. */
+static void suggest_axes(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    char shape[128], method[16];
+    int64_t S = a->rank == 3 ? a->shape[0] : 1;
+    int64_t M = a->shape[a->rank - 2], N = a->shape[a->rank - 1];
+    bool learns = strcmp(call->command->name, "fit") == 0 &&
+                  strcmp(tlnmf_settings_get_text(call->settings, "method", method, sizeof method),
+                         "nmf") != 0;
+    if (!learns || N < 2 || !(M > 2 * N || (S > 2 * N && M > N)))
+        return;
+    cli_say(call->command, "%s: shape %s is read as %s; if %s", input->spec,
+            shape_text(a, shape, sizeof shape), a->rank == 3 ? "(S, M, N)" : "(M, N)",
+            a->rank == 3 ? "the last axis counts channels, use --axes trials,time,channels; if it "
+                           "counts realisations (MATLAB's M x N x S), --axes channels,time,trials"
+                         : "its rows are frames, use --axes time,channels");
+}
+
 static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     bool guessed = cli_input_is(input, "auto");
@@ -305,6 +324,8 @@ static void warn_of_guess(const cli_call *call, const cli_input *input, const cl
                  input->spec);
     if (guessed && input->axes == NULL && !input->per_trial)
         warn_of_slices(call, input, a);
+    if (!cli_input_is(input, "power") && input->axes == NULL && !input->per_trial)
+        suggest_axes(call, input, a);
 }
 
 /* `a` has all frames or, with `is_part`, the frames of this process. */

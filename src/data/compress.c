@@ -354,7 +354,8 @@ static tlnmf_error factor_covariances(const data_making *r)
     if (error == TLNMF_OK && rounding > usual)
         tl_log(ctx, TLNMF_LOG_WARNING,
                "the covariances are symmetric and positive semidefinite only to %.1g of their "
-               "largest entries; the nearest such matrices are used",
+               "largest entries, as in single precision; they are rounded to the nearest matrices "
+               "that are",
                rounding);
     tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);
