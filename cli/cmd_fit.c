@@ -160,7 +160,9 @@ static int fit_and_finish(cli_call *call, plan *p)
                     .model = p->model,
                     .atoms = p->atoms,
                     .init = arg.init.path,
-                    .rank_table = p->rank.table};
+                    .rank_table = p->rank.table,
+                    .rank_wall = p->rank.wall,
+                    .rank_cpu = p->rank.cpu};
     return cli_finish(call, &r);
 }
 
@@ -314,7 +316,7 @@ int cli_fit_run(cli_call *call)
 {
     plan p = {0};
     if (cli_asked.explain != NULL && call->operand_count == 0) {
-        cli_explain(stdout);
+        cli_explain(stdout, call);
         return EXIT_DONE;
     }
     int code = run(call, &p);

@@ -75,17 +75,22 @@ static void tell(const io_listing *listing, char *text, size_t size)
 /* The only numeric entry; NULL with an error that names the entries if there is not exactly one. */
 static const char *only_entry(tlnmf_ctx *ctx, const io_listing *listing, const char *name)
 {
-    const char *only = NULL;
+    const char *only = NULL, *complex_one = NULL;
     size_t found = 0;
     char have[400];
 
-    for (size_t i = 0; i < listing->count; i++)
+    for (size_t i = 0; i < listing->count; i++) {
         if (listing->entry[i].numeric && found++ == 0)
             only = listing->entry[i].name;
+        if (!complex_one && strcmp(listing->entry[i].dtype, "complex") == 0)
+            complex_one = listing->entry[i].name;
+    }
     if (found == 1)
         return only;
     tell(listing, have, sizeof have);
-    if (found == 0)
+    if (found == 0 && complex_one)
+        io_fail(ctx, TLNMF_ERR_INPUT, IO_COMPLEX, name, complex_one);
+    else if (found == 0)
         io_fail(ctx, TLNMF_ERR_INPUT, "%s: no array of real numbers (%s)", name, have);
     else
         io_fail(ctx, TLNMF_ERR_INPUT, "%s: contains several arrays; name one, as in %s:%s (%s)",
@@ -157,9 +162,11 @@ static bool read_and_cut(tlnmf_ctx *ctx, io_file *file, const char *member, io_s
         for (int64_t i = 0; ok && i < r.runs; i++)
             memcpy(x + i * r.length, from + r.offset + i * r.stride, (size_t)r.length * sizeof *x);
     }
-    const char *note = tlnmf_record_get_text(whole, "note");
-    if (ok && note)
-        ok = tlnmf_record_set_text(ctx, to->record, "note", note) == TLNMF_OK;
+    static const char *const texts[] = {"note", "missing"};
+    for (int i = 0; ok && i < 2; i++) {
+        const char *text = tlnmf_record_get_text(whole, texts[i]);
+        ok = !text || tlnmf_record_set_text(ctx, to->record, texts[i], text) == TLNMF_OK;
+    }
     tlnmf_record_free(whole);
     return ok;
 }

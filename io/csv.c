@@ -343,31 +343,74 @@ static bool choose_columns(table *t, int64_t dim[2])
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
+/* The name of a column in the header; it is empty if the column has none. */
+static span name_of(const table *t, int64_t column, int64_t cells)
 {
-    int length = cell.end - cell.at > 40 ? 40 : (int)(cell.end - cell.at);
-    if (length == 0)
-        return io_fail(t->ctx, TLNMF_ERR_INPUT,
-                       "%s: line %lld, column %lld is empty: every cell must hold a number",
-                       t->name, (long long)r->line, (long long)column);
-    bool may_be_header = !t->header && t->words.header == IO_ANSWER_AUTO && r->text.at == t->first;
-    return io_fail(t->ctx, TLNMF_ERR_INPUT,
-                   "%s: line %lld, column %lld is not a number: \"%.*s\"%s", t->name,
-                   (long long)r->line, (long long)column, length, cell.at,
-                   may_be_header ? "; if the line is a header, use --header yes" : "");
+    span text = t->head, cell = {"", ""};
+    int64_t at = text.at && count_cells(text, t->separator) < cells ? 2 : 1;
+    for (; text.at && at <= column && next_cell(&text, t->separator, &cell); at++)
+        if (at == column)
+            return cell;
+    return (span){"", ""};
 }
 
-static bool fill(table *t, double *x)
+/* `column 3`, or `column 3 (Cz)` if it has a name. */
+static void name_column(span name, int64_t column, char *text, size_t size)
+{
+    int length = name.end - name.at > 40 ? 40 : (int)(name.end - name.at);
+    snprintf(text, size, length > 0 ? "column %lld (%.*s)" : "column %lld", (long long)column,
+             length, name.at);
+}
+
+static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
+{
+    char where[80], advice[400];
+    int length = cell.end - cell.at > 40 ? 40 : (int)(cell.end - cell.at);
+    span name = name_of(t, column, count_cells(r->text, t->separator));
+    bool may_be_header = !t->header && t->words.header == IO_ANSWER_AUTO && r->text.at == t->first;
+    name_column(name, column, where, sizeof where);
+    io_column_advise(&t->words, name, column, advice, sizeof advice);
+    return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, %s is not a number: \"%.*s\"%s",
+                   t->name, (long long)r->line, where, length, cell.at,
+                   may_be_header ? "; if the line is a header, use --header yes" : advice);
+}
+
+static bool is_missing(span cell)
+{
+    return cell.at == cell.end || io_span_is(cell, "NA") || io_span_is(cell, "N/A") ||
+           io_span_is(cell, "null");
+}
+
+/* Records where the first missing value is. */
+static bool tell_missing(const table *t, const row *r, int64_t column, span cell,
+                         tlnmf_record *record)
+{
+    char where[80], text[160];
+    name_column(name_of(t, column, count_cells(r->text, t->separator)), column, where,
+                sizeof where);
+    snprintf(text, sizeof text,
+             cell.at == cell.end ? "line %lld, %s is empty" : "line %lld, %s is \"%.*s\"",
+             (long long)r->line, where, (int)(cell.end - cell.at), cell.at);
+    return tlnmf_record_set_text(t->ctx, record, "missing", text) == TLNMF_OK;
+}
+
+static bool fill(table *t, double *x, tlnmf_record *record)
 {
     row r;
-    bool found;
+    bool found, missing = false;
     while (next_row(t, &r, &found) && found) { /* measure() has seen all rows already */
         span text = r.text, cell;
         for (int64_t column = 1; next_cell(&text, t->separator, &cell); column++) {
             if (t->skip[column - 1])
                 continue;
-            if (!parse(cell, x++))
+            bool valid = parse(cell, x);
+            if (!valid && !is_missing(cell))
                 return bad_cell(t, &r, column, cell);
+            if (!valid && !missing && !tell_missing(t, &r, column, cell, record))
+                return false;
+            *x = valid ? *x : (double)NAN;
+            missing = missing || !valid;
+            x++;
             t->commas = t->commas || memchr(cell.at, ',', (size_t)(cell.end - cell.at));
         }
     }
@@ -418,7 +461,7 @@ static bool read_table(table *t, const io_target *to)
     if (!examine(t) || !measure(t, dim) || !choose_columns(t, dim))
         return false;
     double *x = io_array_new(t->ctx, to, t->name, 2, dim);
-    return x && fill(t, x) && tell(t->ctx, t, dim, x, to->record);
+    return x && fill(t, x, to->record) && tell(t->ctx, t, dim, x, to->record);
 }
 
 static bool check_text(tlnmf_ctx *ctx, const char *name, span *text)

@@ -24,7 +24,7 @@ typedef struct io_table_words {
  * or "drop=A,B" at the end. False if the text is anything else. */
 bool io_table_words_read(const char *text, io_table_words *words);
 
-/* Whether a column of this name usually identifies rows: time, label, subject, .. */
+/* Whether a column of this name usually identifies rows: time, Time (s), label, Subject ID, .. */
 bool io_is_label_name(io_span name);
 
 /* Sets skip[i] for each column that the options omit. Without the option `columns` it refuses names
@@ -32,5 +32,10 @@ bool io_is_label_name(io_span name);
  * column. */
 bool io_columns_choose(tlnmf_ctx *ctx, const char *file, const io_table_words *words, int64_t count,
                        const io_span *names, bool *skip);
+
+/* How to omit a column that holds text: ". Use --drop NAME to ..", or "" with the option `columns`.
+ * The column has its number from 1 and a name or an empty one. */
+void io_column_advise(const io_table_words *words, io_span name, int64_t column, char *text,
+                      size_t size);
 
 #endif

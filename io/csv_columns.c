@@ -1,6 +1,7 @@
 /* Chooses columns of text tables by name or number, and refuses columns that identify rows. */
 #include "csv.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -49,14 +50,49 @@ bool io_table_words_valid(const char *text)
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-bool io_is_label_name(io_span name)
+enum { NAME = 32 };
+
+static bool is_listed(const char *word, const char *const *list, size_t count)
 {
-    static const char *const words[] = {"time",  "timestamp", "date", "datetime",
-                                        "label", "index",     "id",   "subject"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (io_span_is(name, words[i]))
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, list[i]) == 0)
             return true;
     return false;
+}
+
+/* Copies a name in lower case without brackets, units and separators: "time" for "Time (s)",
+ * "time_ms" and "time [ms]", "subjectid" for "Subject ID". Cuts names that are too long. */
+static void simplify(io_span name, char simple[NAME])
+{
+    static const char *const units[] = {"s", "sec", "seconds", "ms", "us", "ns", "min", "h", "utc"};
+    size_t length = 0, word = 0; /* where the last word begins */
+    int depth = 0;
+    for (const char *c = name.at; c < name.end && length < NAME - 1; c++) {
+        bool letter = isalnum((unsigned char)*c) || (unsigned char)*c >= 0x80;
+        depth += *c == '(' || *c == '[';
+        if (depth == 0 && letter)
+            simple[length++] = (char)tolower((unsigned char)*c);
+        else if (depth == 0)
+            word = length;
+        depth -= depth > 0 && (*c == ')' || *c == ']');
+    }
+    simple[length] = '\0';
+    if (word > 0 && is_listed(simple + word, units, sizeof units / sizeof *units))
+        simple[word] = '\0';
+    length = strlen(simple);
+    if (length > 2 && strcmp(simple + length - 2, "id") == 0)
+        simple[length - 2] = '\0';
+}
+
+bool io_is_label_name(io_span name)
+{
+    static const char *const words[] = {
+        "t",       "time",   "times", "timestamp", "date",      "datetime", "label",  "labels",
+        "class",   "target", "index", "id",        "subject",   "sample",   "frame",  "trial",
+        "session", "epoch",  "event", "group",     "condition", "cond",     "seconds"};
+    char simple[NAME];
+    simplify(name, simple);
+    return is_listed(simple, words, sizeof words / sizeof *words);
 }
 
 static bool same(io_span a, io_span b)
@@ -119,6 +155,15 @@ static bool mark_list(tlnmf_ctx *ctx, const char *file, const char *wanted, int6
     return true;
 }
 
+/* Whether a shell needs quotes around the text. */
+static const char *quote_for(const char *text)
+{
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr("_-.,", *text))
+            return "'";
+    return "";
+}
+
 /* Refuses columns that identify rows. A first column that the caller declared not to be an index is
  * data. */
 static bool refuse_labels(tlnmf_ctx *ctx, const char *file, const io_table_words *words,
@@ -130,11 +175,33 @@ static bool refuse_labels(tlnmf_ctx *ctx, const char *file, const io_table_words
         if (!skip[i] && io_is_label_name(names[i]) && used < sizeof drop)
             used += (size_t)snprintf(drop + used, sizeof drop - used, "%s%.*s", found++ ? "," : "",
                                      (int)(names[i].end - names[i].at), names[i].at);
+    const char *quote = quote_for(drop);
     return found == 0 ||
            io_fail(ctx, TLNMF_ERR_INPUT,
-                   "%s: these columns usually identify rows: %s. Use --drop %s to omit them, or "
-                   "--columns NAME,.. to choose the columns to read",
-                   file, drop, drop);
+                   "%s: these columns usually identify rows: %s. Use --drop %s%s%s to omit them, "
+                   "or --columns NAME,.. to choose the columns to read",
+                   file, drop, quote, drop, quote);
+}
+
+void io_column_advise(const io_table_words *words, io_span name, int64_t column, char *text,
+                      size_t size)
+{
+    char drop[160], number[24];
+    size_t length = (size_t)(name.end - name.at), used = 0;
+    text[0] = '\0';
+    if (words->columns)
+        return;
+    snprintf(number, sizeof number, "%lld", (long long)column);
+    bool by_name = length > 0 && length < sizeof drop / 2 && !memchr(name.at, ',', length);
+    if (words->drop && strlen(words->drop) < sizeof drop / 2)
+        used = (size_t)snprintf(drop, sizeof drop, "%s,", words->drop);
+    snprintf(drop + used, sizeof drop - used, "%.*s", by_name ? (int)length : (int)strlen(number),
+             by_name ? name.at : number);
+    const char *quote = quote_for(drop);
+    snprintf(text, size,
+             ". Use --drop %s%s%s to omit the column, or --columns NAME,.. to choose the columns "
+             "to read",
+             quote, drop, quote);
 }
 
 bool io_columns_choose(tlnmf_ctx *ctx, const char *file, const io_table_words *words, int64_t count,

@@ -31,7 +31,11 @@ static inline bool io_false(void)
 /* Readers call it every few MB: false with a message if the progress function asks to stop. */
 #define io_goes_on(ctx, name, done, total) \
     (tlnmf_poll(ctx, "read", (double)(done), (double)(total)) == 0 || io_stopped(ctx, name))
-#define io_stopped(ctx, name)   io_fail(ctx, TLNMF_ERR_CALLBACK, "%s: reading was interrupted", name)
+#define io_stopped(ctx, name) io_fail(ctx, TLNMF_ERR_CALLBACK, "%s: reading was interrupted", name)
+/* The message about complex numbers, with the name of the file and what is complex. */
+#define IO_COMPLEX                                                                              \
+    "%s: %s is complex: save the real and the imaginary part as two realisations, or save its " \
+    "power, the squared magnitude, and use --input power"
 #define io_no_memory(ctx, name) io_fail(ctx, TLNMF_ERR_MEMORY, "%s: out of memory", name)
 
 static inline tlnmf_error io_end(const tlnmf_ctx *ctx, bool ok)

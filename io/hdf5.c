@@ -57,6 +57,18 @@ static bool is_boolean(hid_t type)
            no == 0 && yes == 1;
 }
 
+/* Whether these are complex numbers as h5py and MATLAB write them: two numbers, r or real first. */
+static bool is_complex(hid_t type)
+{
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2)
+        return false;
+    char *first = H5Tget_member_name(type, 0);
+    bool real = first && (strcmp(first, "r") == 0 || strcmp(first, "real") == 0);
+    H5free_memory(first);
+    return real && H5Tget_member_class(type, 0) == H5T_FLOAT &&
+           H5Tget_member_class(type, 1) == H5T_FLOAT;
+}
+
 static bool describe_type(hid_t dataset, io_entry *entry)
 {
     hid_t type = H5Dget_type(dataset);
@@ -74,7 +86,8 @@ static bool describe_type(hid_t dataset, io_entry *entry)
         entry->numeric = true;
         snprintf(entry->dtype, sizeof entry->dtype, "bool");
     } else
-        snprintf(entry->dtype, sizeof entry->dtype, "%s", class_name(class));
+        snprintf(entry->dtype, sizeof entry->dtype, "%s",
+                 is_complex(type) ? "complex" : class_name(class));
     io_h5_close(type);
     return type >= 0;
 }
@@ -159,6 +172,8 @@ static bool check(tlnmf_ctx *ctx, hid_t dataset, const char *name, const char *p
 
     if (!describe(dataset, &entry))
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s is damaged", name, path);
+    if (strcmp(entry.dtype, "complex") == 0)
+        return io_fail(ctx, TLNMF_ERR_INPUT, IO_COMPLEX, name, path);
     if (!entry.numeric)
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s holds %s values, not real numbers", name, path,
                        entry.dtype);

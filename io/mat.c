@@ -128,10 +128,11 @@ static bool check_shape(tlnmf_ctx *ctx, const io_source *source, mat_t *mat, con
                    : source->size < INT64_MAX / 1032        ? 1032 * source->size
                                                             : INT64_MAX;
 
+    if (var->isComplex)
+        return io_fail(ctx, TLNMF_ERR_INPUT, IO_COMPLEX, source->name, var->name);
     if (!is_numeric(var))
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s is %s, not an array of real numbers",
-                       source->name, var->name,
-                       var->isComplex ? "complex" : class_name(var->class_type));
+                       source->name, var->name, class_name(var->class_type));
     if (var->rank < 1 || var->rank > IO_MAX_DIM || !var->dims)
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s has %d dimensions, at most %d are read",
                        source->name, var->name, var->rank, IO_MAX_DIM);

@@ -125,11 +125,10 @@ static bool scan_type(scanner *s, io_npy_header *h)
             h->size = known[i][1] - '0';
             return true;
         }
-    if (code[0] == 'c')
-        return io_fail(s->ctx, TLNMF_ERR_INPUT,
-                       "%s: dtype '%s' is complex, which is not supported: save the real and "
-                       "the imaginary part as two realisations",
-                       s->name, text);
+    if (code[0] == 'c') {
+        h->kind = 'c';
+        return io_fail(s->ctx, TLNMF_ERR_INPUT, IO_COMPLEX, s->name, "the array");
+    }
     return io_fail(s->ctx, TLNMF_ERR_INPUT,
                    "%s: dtype '%s' is %s (supported: f2-f8, i1-i8, u1-u8, b1)", s->name, text,
                    code[0] == 'O' ? "Python objects" : "not supported");
@@ -293,6 +292,8 @@ bool io_npy_list_bytes(tlnmf_ctx *ctx, const io_source *source, io_entry *entry)
         return false;
     bool ok = read_header(ctx, source, f, &h);
     fclose(f);
+    if (h.kind == 'c')
+        snprintf(entry->dtype, sizeof entry->dtype, "complex");
     if (!ok)
         return false;
     entry->numeric = h.ndim > 0;

@@ -96,7 +96,7 @@ static void print(FILE *out, const apply_work *w)
            excess = tlnmf_record_get_real(a, "excess");
     bool own_data = tlnmf_record_get_integer(a, "own_data") == 1;
     fprintf(out, "model fits: %s\n",
-            own_data ? "these are its own data, H is the fitted H"
+            own_data ? "these are its own data; the output has the H of the model"
                      : tlnmf_record_get_text(a, "fits"));
     fprintf(out, "  I per entry   %.6g here", here);
     if (isfinite(own))
@@ -124,17 +124,20 @@ static void print(FILE *out, const apply_work *w)
 static const cli_sentence sentences[] = {
     {"model fits",
      "Whether the model describes these data as well as the data that it was fitted to. Worse: the "
-     "excess is at least a tenth of the misfit of a model that knows nothing about the data. "
+     "excess is at least a tenth of the excess of data in which the rows of V are permuted. "
      "Different: at least a quarter. If the data cannot decide, the line says why."},
     {"I per entry",
      "How badly W H describes the power V, in nats per entry. Chance alone leaves about 1 / S with "
      "S realisations, so values at different S cannot be compared: the excess can."},
     {"excess",
-     "By how much I per entry is larger here than on the model's own data, after subtracting the "
-     "values of data simulated from the model with the same numbers of realisations. It is about "
+     "How much I per entry is above its mean on data simulated from the model, minus the same "
+     "difference for the model's own data. The simulated data have the same numbers of "
+     "realisations. The excess is about "
      "0 for data of the same distribution. A difference counts from 2.5 standard errors on, or 3 "
      "with a single realisation. The last number is the excess of data in which the rows of V are "
      "permuted."},
+    {"data", "The file, its frames and realisations, and the columns that remain after "
+             "compression."},
     {"output", "The file with the new H, and Phi and W of the model: `tlnmf info` lists it."},
     {"objective", "C, L and I of the new data; see `tlnmf fit --explain`."},
     {"eps", "The floor of the model, which is also used here."},

@@ -6,9 +6,10 @@
 #include <string.h>
 
 /* Reads an array (`kind` "array") or a range of it. `words` are options of the reader of text
- * tables, as in "no-header,index", or "". */
+ * tables, as in "no-header,index", or "". A text table with empty cells is refused unless the input
+ * may have missing values; `input` is NULL for other arrays. */
 static int read_array(cli_call *call, const char *kind, const char *spec, const char *words,
-                      tlnmf_record **record, cli_array *a)
+                      const cli_input *input, tlnmf_record **record, cli_array *a)
 {
     size_t size = strlen(spec) + strlen(words) + 2;
     char *full = malloc(size);
@@ -23,11 +24,17 @@ static int read_array(cli_call *call, const char *kind, const char *spec, const 
     TRY(code);
     const char *need = strcmp(kind, "array") == 0 ? "array" : "shape", *note;
     a->x = tlnmf_record_get_array(*record, "array", &a->rank, a->shape);
-    if (tlnmf_record_get_array(*record, need, NULL, NULL) == NULL) {
+    const char *missing = tlnmf_record_get_text(*record, "missing");
+    if (missing != NULL && (input == NULL || !input->missing))
+        code = cli_fail(call->command, EXIT_INPUT, "%s: %s%s", spec, missing,
+                        input != NULL ? "; --missing skips frames that have a missing value" : "");
+    else if (tlnmf_record_get_array(*record, need, NULL, NULL) == NULL)
+        code =
+            cli_fail(call->command, EXIT_INPUT, "%s: the reader process returned no array", spec);
+    if (code != EXIT_DONE) {
         tlnmf_record_free(*record);
         *record = NULL;
-        return cli_fail(call->command, EXIT_INPUT, "%s: the reader process returned no array",
-                        spec);
+        return code;
     }
     if ((note = tlnmf_record_get_text(*record, "note")) != NULL)
         cli_say(call->command, "%s: %s", spec, note);
@@ -102,7 +109,7 @@ static int read_input(cli_call *call, const cli_input *input, tlnmf_record **rec
     char *words = words_of(input);
     if (words == NULL)
         return cli_fail(call->command, EXIT_INTERNAL, "no memory");
-    int code = read_array(call, "array", input->spec, words, record, a);
+    int code = read_array(call, "array", input->spec, words, input, record, a);
     free(words);
     return code;
 }
@@ -126,7 +133,7 @@ static int64_t part_end(const cli_call *call, int64_t N, int64_t whole)
 }
 
 /* Reads the frames of this process: a part of this axis. If `whole` is 0, reads only the shape. */
-static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
+static int read_part(cli_call *call, const cli_input *input, int axis, int64_t whole,
                      tlnmf_record **record, cli_array *a)
 {
     static const double none[1];
@@ -137,7 +144,7 @@ static int read_part(cli_call *call, const char *spec, int axis, int64_t whole,
         count = part_end(call, N, whole) - first;
     }
     snprintf(kind, sizeof kind, "slice %d %lld %lld", axis, (long long)first, (long long)count);
-    int code = read_array(call, kind, spec, "", record, a);
+    int code = read_array(call, kind, input->spec, "", input, record, a);
     if (code != EXIT_DONE || count > 0)
         return code;
     int64_t rank[TLNMF_MAX_DIMENSIONS];
@@ -294,6 +301,25 @@ static void warn_of_slices(const cli_call *call, const cli_input *input, const c
              first.off, first.most);
 }
 
+/* Names --axes if the shape fits another order better: frames should be more than their length. A
+ * small last axis may count channels, or realisations as in MATLAB. */
+static void suggest_axes(const cli_call *call, const cli_input *input, const cli_array *a)
+{
+    char shape[128], method[16];
+    int64_t S = a->rank == 3 ? a->shape[0] : 1;
+    int64_t M = a->shape[a->rank - 2], N = a->shape[a->rank - 1];
+    bool learns = strcmp(call->command->name, "fit") == 0 &&
+                  strcmp(tlnmf_settings_get_text(call->settings, "method", method, sizeof method),
+                         "nmf") != 0;
+    if (!learns || N < 2 || !(M > 2 * N || (S > 2 * N && M > N)))
+        return;
+    cli_say(call->command, "%s: shape %s is read as %s; if %s", input->spec,
+            shape_text(a, shape, sizeof shape), a->rank == 3 ? "(S, M, N)" : "(M, N)",
+            a->rank == 3 ? "the last axis counts channels, use --axes trials,time,channels; if it "
+                           "counts realisations (MATLAB's M x N x S), --axes channels,time,trials"
+                         : "its rows are frames, use --axes time,channels");
+}
+
 static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     bool guessed = cli_input_is(input, "auto");
@@ -303,6 +329,8 @@ static void warn_of_guess(const cli_call *call, const cli_input *input, const cl
                  input->spec);
     if (guessed && input->axes == NULL && !input->per_trial)
         warn_of_slices(call, input, a);
+    if (!cli_input_is(input, "power") && input->axes == NULL && !input->per_trial)
+        suggest_axes(call, input, a);
 }
 
 /* `a` has all frames or, with `is_part`, the frames of this process. */
@@ -383,7 +411,7 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
     int code = EXIT_DONE;
     bool is_given = cli_input_is(input, "covariances"), covariances = false;
     if (has_square_slices(whole) && !is_data(input)) {
-        code = cli_agree(read_part(call, input->spec, 0, 1, &parts, &a));
+        code = cli_agree(read_part(call, input, 0, 1, &parts, &a));
         covariances = code == EXIT_DONE && (is_given || all_symmetric(call, &a));
         if (code == EXIT_DONE && !covariances)
             warn_of_guess(call, input, &a);
@@ -393,7 +421,7 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
     } else if (code == EXIT_DONE) {
         tlnmf_record_free(parts);
         a = *whole;
-        code = cli_agree(read_part(call, input->spec, whole->rank - 1,
+        code = cli_agree(read_part(call, input, whole->rank - 1,
                                    input->block > 0 ? input->block : 1, &parts, &a));
         if (code == EXIT_DONE && cli_input_is(input, "power"))
             code = cli_agree(cli_take_roots(call, input->spec, parts, &a));
@@ -410,7 +438,7 @@ static int try_own(cli_call *call, const cli_input *input, bool *done, tlnmf_dat
 {
     tlnmf_record *record = NULL;
     cli_array whole = {0};
-    int code = read_part(call, input->spec, 0, 0, &record, &whole);
+    int code = read_part(call, input, 0, 0, &record, &whole);
     if (code == EXIT_DONE)
         code = check_rank(call, input, &whole);
     code = cli_agree(code);
@@ -451,7 +479,7 @@ static int read_shape(cli_call *call, const char *spec, const char *what, const 
                       tlnmf_record **record, cli_array *a)
 {
     char shape[128], needed[128];
-    TRY(read_array(call, "array", spec, "", record, a));
+    TRY(read_array(call, "array", spec, "", NULL, record, a));
     bool fits = a->rank == wanted->rank;
     for (int i = 0; fits && i < a->rank; i++)
         fits = a->shape[i] == wanted->shape[i];

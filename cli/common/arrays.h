@@ -90,6 +90,7 @@ typedef struct cli_rank {
     bool compares, automatic; /* A:B or auto; auto */
     int64_t low, high;        /* high is 0 with auto */
     json_t *table;            /* the result, for the summary; the caller releases it */
+    double wall, cpu;         /* seconds of the comparison */
 } cli_rank;
 
 /* Reads -k, if it is not NULL. A number goes into the settings. */
@@ -134,9 +135,10 @@ typedef struct cli_result {
     double rate;                /* in Hz; 0: not given */
     const tlnmf_data *data;
     tlnmf_record *model;
-    const tlnmf_record *atoms; /* NULL: no --rate */
-    json_t *rank_table;        /* the result of -k A:B, an object; NULL: no comparison */
-    const char *init;          /* the model of --init; or NULL */
+    const tlnmf_record *atoms;  /* NULL: no --rate */
+    json_t *rank_table;         /* the result of -k A:B, an object; NULL: no comparison */
+    double rank_wall, rank_cpu; /* seconds of that comparison */
+    const char *init;           /* the model of --init; or NULL */
 } cli_result;
 
 /* Writes the model and prints the summary; returns the exit code. */
@@ -144,8 +146,8 @@ int cli_finish(const cli_call *call, const cli_result *r);
 
 /* Prints the summary as text, and with --explain what its lines mean. */
 void cli_print_result(FILE *out, const cli_call *call, const cli_result *r);
-/* Explains the lines of a summary. */
-void cli_explain(FILE *out);
+/* Explains all lines that a summary of this command may have. */
+void cli_explain(FILE *out, const cli_call *call);
 /* A line of a summary and its explanation. */
 typedef struct cli_sentence {
     const char *label, *text;

@@ -31,7 +31,9 @@ const cli_option cli_shared_options[] = {
      &cli_asked.input.block_text, IN, ARRAYS},
     {"moving", "INT", "treat the INT frames around each frame as realisations of it",
      &cli_asked.input.moving_text, IN, ARRAYS},
-    {"missing", NULL, "treat NaN as missing: the frame of that realisation is skipped",
+    {"missing", NULL,
+     "skip frames of a realisation that have a NaN or, in text tables, an empty cell, NA, n/a or "
+     "null",
      &cli_asked.input.missing, IN, ARRAYS},
     {"weights", "FILE", "weights of the N frames; only their ratios matter",
      &cli_asked.input.weights, IN, ARRAY_FILE},
@@ -52,13 +54,13 @@ const cli_option cli_shared_options[] = {
      "numbers from 1; * is all",
      &cli_asked.input.columns, IN, ARRAYS},
     {"drop", "NAME,..",
-     "text tables: omit these columns; tables with columns called time, timestamp, date, datetime, "
-     "label, index, id or subject require it, or --columns",
+     "text tables: omit these columns; tables with a column such as time, Time (s), label, class "
+     "or subject require it, or --columns",
      &cli_asked.input.drop, IN, ARRAYS},
     {"labels", "FILE", "Audacity label track: when each source sounds", &cli_asked.labels, IN,
      CLI_FOR_SOUNDS | CLI_FILE_IN},
-    {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it",
-     &cli_asked.init_phi, GROUP_MODEL, CLI_RECORDED | CLI_FILE_IN},
+    {"init-phi", "FILE", "start from this Phi (M, M)", &cli_asked.init_phi, GROUP_MODEL,
+     CLI_RECORDED | CLI_FILE_IN},
     {"o", "FILE", "write the output here; - is standard output", &cli_asked.output, GROUP_OUTPUT,
      0},
     {"force", NULL, "replace outputs that exist", &cli_asked.force, GROUP_OUTPUT, 0},

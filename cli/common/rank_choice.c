@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -92,7 +93,10 @@ int cli_rank_choose(cli_call *call, const cli_input *input, const tlnmf_data *da
     tlnmf_record *ranks = NULL;
     if (input->mask != NULL)
         return cli_fail(call->command, EXIT_USAGE, "-k A:B and --mask are mutually exclusive");
+    double wall = cli_now(), cpu = (double)clock();
     tlnmf_error error = compare(call, data, rank, start, &ranks);
+    rank->wall = cli_now() - wall;
+    rank->cpu = ((double)clock() - cpu) / CLOCKS_PER_SEC;
     bool about_data = cli_asked.resume == NULL; /* else it may be the checkpoint */
     int code = error == TLNMF_OK ? choose(call, ranks, rank, out)
                                  : cli_fail_library(call, error, about_data ? input->spec : NULL);

@@ -331,8 +331,20 @@ static void print_floor(FILE *out, const cli_call *call, const cli_result *r, do
               out);
 }
 
-static void print_run(FILE *out, const tlnmf_record *model)
+/* The time of the fit and of the comparison of several k before it. */
+static void print_time(FILE *out, const cli_result *r)
 {
+    fprintf(out, "  time          %.3g s (%.3g s CPU)",
+            cli_seconds(tlnmf_record_get_real(r->model, "wall_seconds") + r->rank_wall),
+            cli_seconds(tlnmf_record_get_real(r->model, "cpu_seconds") + r->rank_cpu));
+    if (r->rank_table != NULL)
+        fprintf(out, ", of which %.3g s to compare several k", cli_seconds(r->rank_wall));
+    fputc('\n', out);
+}
+
+static void print_run(FILE *out, const cli_result *r)
+{
+    const tlnmf_record *model = r->model;
     int64_t starts = tlnmf_record_get_integer(model, "starts");
     int64_t best = tlnmf_record_get_integer(model, "best_start");
     print_stop(out, model);
@@ -349,9 +361,7 @@ static void print_run(FILE *out, const tlnmf_record *model)
     else
         fprintf(out, "%.3g", tlnmf_record_get_real(model, "gradient_norm"));
     fprintf(out, "   orthogonality %.2g\n", tlnmf_record_get_real(model, "orthogonality"));
-    fprintf(out, "  time          %.3g s (%.3g s CPU)\n",
-            cli_seconds(tlnmf_record_get_real(model, "wall_seconds")),
-            cli_seconds(tlnmf_record_get_real(model, "cpu_seconds")));
+    print_time(out, r);
     if (tlnmf_record_get_integer(model, "sums") > 0)
         fprintf(out, "  sums          %lld of %.4g MB over processes, %.3g s\n",
                 (long long)tlnmf_record_get_integer(model, "sums"),
@@ -375,6 +385,8 @@ static const cli_sentence sentences[] = {
      "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
      "entry of V above it. If several did, it is probably the global minimum, but they may "
      "differ in Phi. If one did, more --starts may find a lower C."},
+    {"data", "The file, its frames and realisations, and the columns that remain after "
+             "compression."},
     {"objective",
      "TL-NMF minimises C: up to a constant and a factor the negative log-likelihood of the data. "
      "L is how far the covariances are from being diagonal in Phi; it does not depend on W "
@@ -390,8 +402,8 @@ static const cli_sentence sentences[] = {
      "improved noticeably. It is valid if the search found the global minimum of L."},
     {"eps",
      "The floor added to V and W H: smaller powers do not matter. It should be about the power of "
-     "the noise. If most of V lies below it, the floor decides the result; if nothing does, tiny "
-     "powers do, and small eps makes the problem hard."},
+     "the noise. If most of V lies below eps, the result depends mainly on eps. If nothing lies "
+     "below it, the smallest powers have a large influence, and the minimum is harder to find."},
     {"eps check",
      "The same fit at a third and at three times eps. The result does not depend on eps if C "
      "changes by less than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
@@ -408,8 +420,15 @@ static const cli_sentence sentences[] = {
      "The strongest rows of Phi, each as the sinusoid that fits it best. An error below 0.05 is a "
      "clean sinusoid; near 1 it is not a sinusoid, and its frequency and note mean nothing."},
     {"time", "Wall-clock time, and the processor time of all threads."},
-    {"model", "The file with Phi, W, H and this summary: `tlnmf info` lists it."},
+    {"sums", "Sums over the processes that share the frames, and the time that they took."},
+    {"model", "The file with the result and this summary: `tlnmf info` lists it."},
+    {"page", "The report for a browser."},
 };
+static const cli_sentence jd_objective = {
+    "objective",
+    "L is how far the covariances are from being diagonal in Phi. Lower is better, but only runs "
+    "on the same data with the same eps can be compared."};
+
 void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -418,12 +437,38 @@ void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count)
     }
 }
 
-void cli_explain(FILE *out)
+static bool is_jd(const cli_call *call)
 {
-    cli_put_sentences(out, sentences, sizeof sentences / sizeof *sentences);
+    return strcmp(call->command->name, "jd") == 0;
 }
 
-void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
+/* Explains the lines of the printed text; NULL: all lines that the command may print. The tables of
+ * -k A:B and of the atoms have no label. */
+static void explain(FILE *out, const cli_call *call, const char *printed, const cli_result *r)
+{
+    static const char of_jd[] = " data objective eps stopped gradient time sums model ";
+    char line[40];
+    for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
+        const cli_sentence *s = &sentences[i];
+        snprintf(line, sizeof line, printed != NULL ? "\n  %-14s" : " %s ", s->label);
+        bool wanted = printed != NULL ? strstr(printed, line) != NULL
+                                      : !is_jd(call) || strstr(of_jd, line) != NULL;
+        if (r != NULL && strcmp(s->label, "components by") == 0)
+            wanted = r->rank_table != NULL;
+        if (r != NULL && strcmp(s->label, "atoms") == 0)
+            wanted = r->atoms != NULL;
+        if (wanted)
+            cli_put_sentences(
+                out, is_jd(call) && strcmp(s->label, "objective") == 0 ? &jd_objective : s, 1);
+    }
+}
+
+void cli_explain(FILE *out, const cli_call *call)
+{
+    explain(out, call, NULL, NULL);
+}
+
+static void print_summary(FILE *out, const cli_call *call, const cli_result *r)
 {
     bool white = tlnmf_record_get_array(r->model, "unmixing", NULL, NULL) != NULL;
     double power = tlnmf_record_get_real(tlnmf_data_record(r->data), "mean_power");
@@ -437,13 +482,25 @@ void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
                    tlnmf_record_get_integer(r->model, "columns"));
     print_values(out, call, r->model);
     print_floor(out, call, r, white ? 1.0 : power);
-    print_run(out, r->model);
+    print_run(out, r);
     if (r->atoms != NULL && wants_details())
         print_atom_table(out, r);
     else if (r->atoms != NULL)
         print_atoms(out, r->atoms);
-    if (cli_asked.explain != NULL) {
+}
+
+void cli_print_result(FILE *out, const cli_call *call, const cli_result *r)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *copy = cli_asked.explain != NULL ? open_memstream(&text, &size) : NULL;
+    print_summary(copy != NULL ? copy : out, call, r);
+    if (copy == NULL)
+        return;
+    if (fclose(copy) == 0) {
+        fputs(text, out);
         fputs("\nwhat these mean\n", out);
-        cli_explain(out);
+        explain(out, call, text, r);
     }
+    free(text);
 }

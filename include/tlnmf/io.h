@@ -27,8 +27,9 @@ extern "C" {
  * separator, header and index column that were recognised. A suffix overrides this:
  * data.csv:header, :no-header, :index, :no-index, or two with a comma. `columns=A,B` or `drop=A,B`
  * at the end of the suffix chooses or omits columns, by name or by number from 1. Without it, a
- * table is refused if a column other than its index is called time, timestamp, date, datetime,
- * label, index, id or subject. */
+ * table is refused if a column other than its index has a name such as time, Time (s), label, class
+ * or subject. Empty cells, NA, n/a and null become NaN; then the text `missing` says where the
+ * first one is. */
 TLNMF_API tlnmf_error tlnmf_io_read_array(tlnmf_ctx *ctx, const char *spec, tlnmf_record **out);
 /* Reads `count` indices of one axis, from index `first` on. Axes count from 0; negative axes count
  * from the end, -1 being the last. `out` also holds the shape of the whole array as the array

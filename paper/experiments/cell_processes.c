@@ -85,7 +85,7 @@ int rep_send_results(rep *r, int stage)
         } else if (cell->stage == stage && cell->process >= 0) {
             send_result(r, cell, cell->process);
             r->failed = r->failed || !json_is_object(cell->result);
-            if (cli_is_first() && cell->process > 0 && cli_asked.verbose != NULL)
+            if (cli_is_first() && cell->process > 0)
                 rep_tell(cell); /* the other processes do not print */
         }
     }

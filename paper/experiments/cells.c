@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 int rep_no_memory(const rep *r)
 {
@@ -76,6 +77,9 @@ static void describe(void *user, char *text, size_t size)
 
 void rep_tell(const rep_cell *cell)
 {
+    bool has_line = isatty(STDERR_FILENO); /* the progress line */
+    if (!cli_is_first() || (cli_asked.verbose == NULL && (cli_asked.quiet != NULL || has_line)))
+        return;
     cli_progress_clear();
     fprintf(stderr, "tlnmf reproduce: %s, %.1f s\n", cell->name,
             rep_number(cell->result, "seconds"));
@@ -96,7 +100,7 @@ static int run_cell(rep *r, rep_cell *cell)
         cell->result = json_incref(out);
         code = rep_store_cell(r, cell);
     }
-    if (code == EXIT_DONE && cli_asked.verbose != NULL)
+    if (code == EXIT_DONE)
         rep_tell(cell);
     r->at_work = NULL;
     json_decref(out);

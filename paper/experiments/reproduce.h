@@ -104,7 +104,7 @@ void rep_add(rep *r, rep_cell cell);
 /* The result of a finished cell, or NULL. */
 const json_t *rep_result(const rep *r, const char *name);
 int rep_run_cells(rep *r);
-/* With -v: prints the name and the time of a finished cell. */
+/* Prints the name and the time of a finished cell, with -v or if there is no progress line. */
 void rep_tell(const rep_cell *cell);
 
 /* ---- several processes (cell_processes.c) ---------------------------------------------------- */

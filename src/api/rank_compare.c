@@ -145,7 +145,7 @@ static tlnmf_error create_table(const tl_comparison *c, tl_rank_table *t)
 
 /* ---- checkpoints: the numbers of a table lie in the record ----------------------------------- */
 
-/* Fits that the time has cut run again if max-seconds is another one. */
+/* Fits that an earlier run's time limit has cut run again. */
 static void forget_cut(tl_rank_table *t)
 {
     for (int64_t i = 0; i < t->count; i++) {
@@ -157,8 +157,8 @@ static void forget_cut(tl_rank_table *t)
     }
 }
 
-/* Moves the numbers of a table to an array of the record, which may have them already; the last
- * number of the array is max-seconds. With another J or other starts all fits run again. */
+/* Moves the numbers of a table to an array of the record, which may have them already. With another
+ * J or other starts all fits run again. */
 static tlnmf_error move(const tl_comparison *c, tl_rank_table *t)
 {
     char name[64];
@@ -167,16 +167,14 @@ static tlnmf_error move(const tl_comparison *c, tl_rank_table *t)
     snprintf(name, sizeof name, "fit.ranks.%d.%lld.%lld", (int)(t - c->table), (long long)c->opt.J,
              (long long)c->opt.starts);
     bool found = tlnmf_record_has(c->units->record, name) != 0;
-    TRY(tl_record_table(c->ctx, c->units->record, name, 1, count + 1, &x));
+    TRY(tl_record_table(c->ctx, c->units->record, name, 1, count, &x));
     if (!found)
         tl_copy(x, t->score, count);
     place(t, x);
     for (int64_t i = 0; i < count; i++) /* the score of a fold that has not run is NaN */
         if (!isfinite(x[i]) && (i >= t->count * t->folds || !isnan(x[i])))
             return tl_fail(c->ctx, TLNMF_ERR_DATA, "the checkpoint is damaged");
-    if (x[count] != c->opt.max_seconds)
-        forget_cut(t);
-    x[count] = c->opt.max_seconds;
+    forget_cut(t);
     return TLNMF_OK;
 }
 
@@ -194,7 +192,6 @@ static tlnmf_error resume(tl_comparison *c)
              (long long)c->high, (unsigned long long)h, (long long)data->dof);
     TRY(tl_checkpoint_identify(c->ctx, c->units, "fit.ranks", data, &(tl_start){.Phi = c->Phi},
                                &c->opt, words));
-    c->began -= c->units->before;
     for (int i = 0; i < c->tables; i++)
         TRY(move(c, &c->table[i]));
     return TLNMF_OK;

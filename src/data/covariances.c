@@ -101,7 +101,8 @@ tlnmf_error tl_factor_covariances(const tl_making *r)
     if (error == TLNMF_OK && rounding > usual)
         tl_log(ctx, TLNMF_LOG_WARNING,
                "the covariances are symmetric and positive semidefinite only to %.1g of their "
-               "largest entries; the nearest such matrices are used",
+               "largest entries, as in single precision; the nearest symmetric positive "
+               "semidefinite matrices are used",
                rounding);
     tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);

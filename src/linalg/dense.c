@@ -70,20 +70,28 @@ double tl_orthogonality(int64_t M, const double *A, double *scratch)
     return worst;
 }
 
-tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A)
+tlnmf_error tl_check_orthogonal_to(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A,
+                                   double most, double *off)
 {
-    const double most = 1e-8; /* the error of a matrix printed with nine digits */
     double *scratch;
     void *block;
     tl_slot table[] = {TL_SLOT(scratch, M * M)};
     TRY(TL_ARENA(ctx, "checking Phi", table, &block));
-    double off = tl_orthogonality(M, A, scratch);
+    *off = tl_orthogonality(M, A, scratch);
     tl_release(&ctx->hooks, block);
-    if (!(off <= most))
-        return tl_fail(ctx, TLNMF_ERR_DATA,
-                       "%s is not orthogonal: Phi Phi' differs from I by %.3g (at most %g)", name,
-                       off, most);
+    if (!(*off <= most))
+        return tl_fail(
+            ctx, TLNMF_ERR_DATA,
+            "%s is not orthogonal: Phi Phi' differs from I by %.3g (at most %g). Use its "
+            "polar factor U V', where U S V' is its singular value decomposition",
+            name, *off, most);
     return TLNMF_OK;
+}
+
+tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A)
+{
+    double off;
+    return tl_check_orthogonal_to(ctx, name, M, A, 1e-8, &off);
 }
 
 /* The workspace size that a LAPACK query returned in `answer`. */

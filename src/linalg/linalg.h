@@ -71,7 +71,10 @@ void tl_gemv_transposed(int64_t rows, int64_t columns, const double *A, const do
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
-/* Fails unless A is orthogonal to 1e-8; the message calls it `name`. */
+/* Fails if *off, the largest entry of |A A' - I|, is above `most`; the message calls A `name`. */
+tlnmf_error tl_check_orthogonal_to(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A,
+                                   double most, double *off);
+/* The same with 1e-8, the error of a matrix printed with nine digits. */
 tlnmf_error tl_check_orthogonal(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A);
 
 /* Replaces A (M x M) by its orthogonal polar factor: U V' where A = U diag(s) V'. A singular A has

@@ -374,7 +374,6 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
                                words));
     if (strcmp(c->section, u->section) == 0) /* the callers of other fits count the time */
         pool->seconds_before = u->before;
-    pool->monitor->since -= pool->seconds_before;
-    pool->monitor->deadline -= pool->seconds_before;
+    pool->monitor->since -= pool->seconds_before; /* times of the trace; the deadline stays */
     return TLNMF_OK;
 }

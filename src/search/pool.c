@@ -6,6 +6,7 @@
 #include "search/hop.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -222,6 +223,19 @@ bool tl_is_better(const tl_batch *b, tl_values values, int64_t p)
     return best->best_start < 0 || score < old || (score == old && p < best->best_start);
 }
 
+/* "start 3", or the result of the other method from which a start continues. */
+static void name_start(const tl_pool *pool, const tl_batch *b, int64_t p, char *text, size_t size)
+{
+    long long P = pool->plan.P, number = p < P ? p + 1 : p - P + 1;
+    const char *other = b->job == &tl_job_tl ? "JD+NMF" : "TL-NMF";
+    if (p < P)
+        snprintf(text, size, "start %lld", number);
+    else if (b->count == 1)
+        snprintf(text, size, "the result of %s", other);
+    else
+        snprintf(text, size, "result %lld of %s", number, other);
+}
+
 static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl_run *run,
                   tl_values values)
 {
@@ -240,9 +254,11 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
         if (run->trace_length > 0)
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
-    long long start = run->start + 1, iterations = run->iterations;
-    tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %c = %.12g, %s after %lld iterations%s",
-           b->job->name, start, b->job->score, tl_score_of(b->job, values),
+    long long iterations = run->iterations;
+    char from[64];
+    name_start(pool, b, run->start, from, sizeof from);
+    tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from %s: %c = %.12g, %s after %lld iterations%s",
+           b->job->name, from, b->job->score, tl_score_of(b->job, values),
            tlnmf_outcome_name(run->outcome), iterations, better ? ", the best" : "");
     tl_checkpoint_add(pool, e, run, values);
     omp_unset_lock(&pool->monitor->lock);

@@ -218,9 +218,9 @@ static tlnmf_error search_exchange(tl_pool *pool, results *r)
 static tlnmf_error search_jd_nmf_in_half(tl_pool *pool, results *r)
 {
     tl_monitor *monitor = pool->monitor;
-    double end = monitor->deadline;
+    double end = monitor->deadline, now = tl_wall_seconds();
     if (isfinite(end))
-        monitor->deadline = monitor->since + 0.5 * (end - monitor->since);
+        monitor->deadline = now + 0.5 * (end - now);
     tlnmf_error error = search_jd_nmf(pool, r);
     monitor->deadline = end;
     if (!tl_distribute_any(pool, tl_wall_seconds() >= end))

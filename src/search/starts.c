@@ -26,14 +26,22 @@ bool tl_starts_are_same(const tl_settings *opt, int64_t K, bool keeps_transform,
     return !draws_Phi && (K == 0 || (given.W != NULL && given.H != NULL));
 }
 
+/* A Phi that is orthogonal in single precision is accepted; normalise() orthogonalises it. */
 static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
 {
+    const double most = 1e-5, rounded = 1e-8; /* printed with nine digits */
+    double off;
     for (int64_t i = 0; i < M * M; i++)
         if (!isfinite(Phi[i]))
             return tl_fail(ctx, TLNMF_ERR_DATA,
                            "the given Phi is not finite at row %lld, column %lld",
                            (long long)(i / M), (long long)(i % M));
-    return tl_check_orthogonal(ctx, "the given Phi", M, Phi);
+    TRY(tl_check_orthogonal_to(ctx, "the given Phi", M, Phi, most, &off));
+    if (off > rounded)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "the given Phi is orthogonal only to %.2g: the nearest orthogonal matrix is used",
+               off);
+    return TLNMF_OK;
 }
 
 static tlnmf_error check_factor(tlnmf_ctx *ctx, const char *name, int64_t rows, int64_t columns,

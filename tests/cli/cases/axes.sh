@@ -95,7 +95,12 @@ usage apply "--axes is for arrays, but x.wav is a sound" m.h5 x.wav --axes trial
 
 # Frames that are much longer than their number: the order may be another one.
 npy long.npy "(2, 7, 2)" 1 -2 3 -4 5 -6 7 -8 9 -1 2 -3 4 -5 -6 7 -8 9 -1 2 -3 4 -5 6 -7 8 -9 3
-expect 0 ... "tlnmf fit: warning: frames of length 7, but only 2 frames: check the order of the axes" \
+orders="if the last axis counts channels, use --axes trials,time,channels; if it counts realisations (MATLAB's M x N x S), --axes channels,time,trials"
+expect 0 ... "tlnmf fit: long.npy: shape (2, 7, 2) is read as (S, M, N); $orders
+tlnmf fit: warning: frames of length 7, but only 2 frames: check the order of the axes" \
     tlnmf fit long.npy -k 1 -J 2 --no-model
+npy matlab.npy "(5, 3, 2)" 1 -2 3 -4 5 -6 7 -8 9 -1 2 -3 4 -5 -6 7 -8 9 -1 2 -3 4 -5 6 -7 8 -9 3 1 2
+expect 0 ... "tlnmf fit: matlab.npy: shape (5, 3, 2) is read as (S, M, N); $orders" tlnmf fit matlab.npy -k 1 -J 2 --no-model
+expect 0 ... "" tlnmf fit matlab.npy -k 1 -J 2 --no-model --method nmf --transform dct
 expect 0 ... "tlnmf fit: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
     tlnmf fit long.npy -k 1 -J 2 --no-model --axes epochs,times,channels

@@ -82,8 +82,12 @@ printf '1,2,3\n4,,6\n' >empty.csv
 printf '1,2,3\n4,NA,6\n' >missing.csv
 printf '1,2,3\n4,nan,6\n' >nan.csv
 input fit "ragged.csv: line 2 has 2 cells, line 1 has 3: all rows must have the same length" ragged.csv -k 1
-input fit "empty.csv: line 2, column 2 is empty: every cell must hold a number" empty.csv -k 1
-input fit 'missing.csv: line 2, column 2 is not a number: "NA"' missing.csv -k 1
+skips="; --missing skips frames that have a missing value"
+input fit "empty.csv: line 2, column 2 is empty$skips" empty.csv -k 1
+input fit "missing.csv: line 2, column 2 is \"NA\"$skips" missing.csv -k 1
+input fit "missing.csv: line 2, column 2 is \"NA\"" y.npy -k 1 --weights missing.csv
+expect 0 ... ... tlnmf fit empty.csv -k 1 --missing --no-model
+check "an empty cell is missing" grep -q "empty.csv: 1 of 3 frames are missing" "$err"
 expect 3 "" "tlnmf fit: nan.csv: text, 2 x 3 numbers between commas; its first line counts the columns and is read as data (:header skips it)
 tlnmf fit: nan.csv: realisation 0, row 1, frame 1 is not finite (nan); --missing skips frames that have a NaN" tlnmf fit nan.csv -k 1
 

@@ -39,6 +39,8 @@ check "its head" [ "$(sed -n 2p "$out")" = "    k   C per entry   above the best
 check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")" -eq 8 ]
 check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
 check "a note on few realisations" grep -Fxq "  4 realisations support this many components; the truth may have more." "$out"
+expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit few.npy -k 1:3 --method jd --eps 1e-8 --no-model -v -q
+check "the time includes the comparison" awk '/^  time / { found = $2 >= $9 && $9 > 0 } END { exit !found }' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json
 check "too few data" [ "$(json rank_limits)" = "Too few data: with 2 realisations the true number is rarely found; it may be larger (docs/choosing.md)" ]
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \

@@ -3,7 +3,8 @@
 experiments="all"
 ! is_sanitized || experiments="fig2 theory --data gcm"
 
-expect 0 ... "" tlnmf reproduce $experiments --quick -o whole --threads 2
+expect 0 ... ... tlnmf reproduce $experiments --quick -o whole --threads 2
+check "a line for each cell without a terminal" grep -Eq "^tlnmf reproduce: [^ ]+, [0-9.]+ s$" "$err"
 cp "$out" table
 check "the table is summary.md" cmp table whole/summary.md
 check "claims, and all of them hold" grep -Eq '^([0-9]+) of \1 claims hold: \1 satisfied\.$' table
@@ -44,7 +45,7 @@ for part in 1 2 3; do
     wait $pid 2>/dev/null || true
     check "killed before the end ($part)" [ ! -e killed/summary.json ]
 done
-expect 0 ... "" tlnmf reproduce $experiments --quick -o killed --threads 1
+expect 0 ... "" tlnmf reproduce $experiments --quick -o killed --threads 1 -q
 for file in $(cd whole && ls); do
     check "$file is the same after three kills, at another number of threads" cmp whole/$file killed/$file
 done

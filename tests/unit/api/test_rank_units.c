@@ -187,12 +187,36 @@ static void states_of_other_runs_are_refused(void **state)
     destroy(&w);
 }
 
+/* max-seconds counts from the start of the resumed run. */
+static void earlier_runs_use_no_time(void **state)
+{
+    (void)state;
+    world w = create(3, 0, 0);
+    album a = {0};
+    tlnmf_record *whole, *again;
+    const char *pairs = "method=jd max-seconds=1000";
+    tlnmf_ctx_set_checkpoint(w.ctx, 0.0, keep, &a);
+    assert_ok(w.ctx, compare(&w, pairs, 2, &whole));
+    tlnmf_ctx_set_checkpoint(w.ctx, 0.0, NULL, NULL);
+    assert_true(tlnmf_record_has(a.state[1], "fit.ranks.seconds"));
+    assert_ok(w.ctx, tlnmf_record_set_real(w.ctx, a.state[1], "fit.ranks.seconds", 5000.0));
+    tlnmf_ctx_set_resume(w.ctx, a.state[1]);
+    assert_ok(w.ctx, compare(&w, pairs, 2, &again));
+    expect_same(again, whole);
+    tlnmf_ctx_set_resume(w.ctx, NULL);
+    tlnmf_record_free(again);
+    tlnmf_record_free(whole);
+    clear(&a);
+    destroy(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_state_resumes_with_the_same_bits),
         cmocka_unit_test(a_cancelled_comparison_resumes),
         cmocka_unit_test(states_of_other_runs_are_refused),
+        cmocka_unit_test(earlier_runs_use_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

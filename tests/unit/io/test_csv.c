@@ -1,6 +1,8 @@
 /* Tables as text: recognised forms, messages, errors. */
 #include "unit/io/test_io.h"
 
+#include <math.h>
+
 /* The table that all valid texts below represent. */
 static const int64_t shape[] = {2, 3};
 static const double numbers[] = {1, 2.5, -3, 4e-2, 5, 6};
@@ -90,25 +92,31 @@ static void columns_by_name_and_number(void **state)
                  "x.csv: no column \"d\"; it has 5 columns: Time, a, label, b, c");
 }
 
-#define IDENTIFY(names)                                                                    \
-    "x.csv: these columns usually identify rows: " names ". Use --drop " names " to omit " \
+#define IDENTIFY(names, drop)                                                             \
+    "x.csv: these columns usually identify rows: " names ". Use --drop " drop " to omit " \
     "them, or --columns NAME,.. to choose the columns to read"
 
 static void columns_that_identify_rows(void **state)
 {
-    static const char *const names[] = {"time", "Timestamp", "label",    "INDEX",
-                                        "id",   "subject",   "datetime", "date"};
+    static const char *const names[] = {"time",    "Timestamp", "label", "INDEX",  "id",
+                                        "subject", "datetime",  "date",  "t",      "class",
+                                        "time_ms", "SubjectID", "Cond",  "time/s", "trial-id"};
     char text[64], message[256];
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(text, sizeof text, "a,%s\n1,2\n3,4\n", names[i]);
-        snprintf(message, sizeof message, IDENTIFY("%s"), names[i], names[i]);
+        const char *quote = strchr(names[i], '/') ? "'" : "";
+        snprintf(message, sizeof message, IDENTIFY("%s", "%s%s%s"), names[i], quote, names[i],
+                 quote);
         refuse(text, message);
     }
-    refuse("time,a,Subject\n1,2,3\n4,5,6\n", IDENTIFY("time,Subject"));
-    refuse("time,10,20\n1,2,3\n4,5,6\n", IDENTIFY("time"));
-    refuse("id,a\n3,2\n1,4\n", IDENTIFY("id")); /* its numbers do not increase: not an index */
+    refuse("Time (s),a\n1,2\n3,4\n", IDENTIFY("Time (s)", "'Time (s)'"));
+    check("y,ts,(t)\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER); /* may be channels */
+    refuse("time,a,Subject\n1,2,3\n4,5,6\n", IDENTIFY("time,Subject", "time,Subject"));
+    refuse("time,10,20\n1,2,3\n4,5,6\n", IDENTIFY("time", "time"));
+    refuse("id,a\n3,2\n1,4\n",
+           IDENTIFY("id", "id")); /* its numbers do not increase: not an index */
     check("index,a,b,c\n0,1,2.5,-3\n1,4e-2,5,6\n", COMMAS HEADER INDEX);
     check_words("no-index", "id,b,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
     check_words("columns=*", "a,time,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
@@ -121,7 +129,7 @@ static void bad_cells_in_the_first_row(void **state)
 {
     (void)state;
     refuse("1,b,3\n1,2.5,-3\n", "x.csv: line 1, column 2 is not a number: \"b\"" MAYBE);
-    refuse("NA,2.5\n1,2\n", "x.csv: line 1, column 1 is not a number: \"NA\"" MAYBE);
+    refuse("none,2.5\n1,2\n", "x.csv: line 1, column 1 is not a number: \"none\"" MAYBE);
     refuse("1,5x\n1,2\n", "x.csv: line 1, column 2 is not a number: \"5x\"" MAYBE);
     check_words("header", "1,b,3\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
 }
@@ -154,6 +162,56 @@ static void other_names(void **state)
     assert_reads_stdin("x", 2, shape, numbers);
 }
 
+#define DROP(column)                                                                          \
+    ". Use --drop " column " to omit the column, or --columns NAME,.. to choose the columns " \
+    "to read"
+
+/* The message names the column, and the columns that are omitted already. */
+static void columns_of_text(void **state)
+{
+    static const char text[] = "Fz,Cz,state (0)\n1,2,rest\n3,4,move\n";
+
+    (void)state;
+    refuse(text,
+           "x.csv: line 2, column 3 (state (0)) is not a number: \"rest\"" DROP("'state (0)'"));
+    assert_fails(
+        "x.csv:drop=Fz", TLNMF_ERR_INPUT,
+        "x.csv: line 2, column 3 (state (0)) is not a number: \"rest\"" DROP("'Fz,state (0)'"));
+    assert_fails("x.csv:columns=1,3", TLNMF_ERR_INPUT,
+                 "x.csv: line 2, column 3 (state (0)) is not a number: \"rest\"");
+    refuse("a,b\n1,2,rest\n3,4,move\n",
+           "x.csv: line 2, column 3 (b) is not a number: \"rest\"" DROP("b"));
+}
+
+static void missing_cells(const char *text, int at, const char *where)
+{
+    tlnmf_ctx *ctx = test_context();
+    tlnmf_record *record;
+    int64_t dim[TLNMF_MAX_DIMENSIONS];
+
+    put_file("x.csv", text, strlen(text));
+    assert_int_equal(tlnmf_io_read_array(ctx, "x.csv", &record), TLNMF_OK);
+    const double *x = tlnmf_record_get_array(record, "array", NULL, dim);
+    for (int i = 0; i < dim[0] * dim[1]; i++)
+        assert_int_equal(isnan(x[i]), i == at);
+    assert_string_equal(tlnmf_record_get_text(record, "missing"), where);
+    tlnmf_record_free(record);
+    assert_int_equal(tlnmf_io_read_slice(ctx, "x.csv", 0, 0, 1, &record), TLNMF_OK);
+    assert_string_equal(tlnmf_record_get_text(record, "missing"), where);
+    tlnmf_record_free(record);
+}
+
+static void missing_cells_are_nan(void **state)
+{
+    (void)state;
+    missing_cells("1,2,3\n4,,6\n", 4, "line 2, column 2 is empty");
+    missing_cells("1,2\n3,\n", 3, "line 2, column 2 is empty");
+    missing_cells("a,b\nNA,1\n3,4\n", 0, "line 2, column 1 (a) is \"NA\"");
+    missing_cells("NA,2.5\n1,2\n", 0, "line 1, column 1 is \"NA\"");
+    missing_cells("a,b\n1,n/a\n3,4\n", 1, "line 2, column 2 (b) is \"n/a\"");
+    missing_cells("a,b\n1,2\n3,\"null\"\n", 3, "line 3, column 2 (b) is \"null\"");
+}
+
 static void invalid_tables_are_refused(void **state)
 {
     static const char wide[] = "\xff\xfe"
@@ -164,13 +222,9 @@ static void invalid_tables_are_refused(void **state)
            "x.csv: line 2 has 2 cells, line 1 has 3: all rows must have the same length");
     refuse("a,b\n1,2\n\n3,4,5\n",
            "x.csv: line 4 has 3 cells, line 2 has 2: all rows must have the same length");
-    refuse("1,2,3\n4,,6\n", "x.csv: line 2, column 2 is empty: every cell must hold a number");
-    refuse("1,2\n3,\n", "x.csv: line 2, column 2 is empty: every cell must hold a number");
-    refuse("1,2,3\n4,NA,6\n", "x.csv: line 2, column 2 is not a number: \"NA\"");
-    refuse("1,2,3\n4,5x,6\n", "x.csv: line 2, column 2 is not a number: \"5x\"");
-    refuse("1;2\n1.234,5;3\n", "x.csv: line 2, column 1 is not a number: \"1.234,5\"");
-    refuse("1,2\n1,2\n3,4e\n", "x.csv: line 3, column 2 is not a number: \"4e\"");
-    refuse("a,b\nNA,1\n3,4\n", "x.csv: line 2, column 1 is not a number: \"NA\"");
+    refuse("1,2,3\n4,5x,6\n", "x.csv: line 2, column 2 is not a number: \"5x\"" DROP("2"));
+    refuse("1;2\n1.234,5;3\n", "x.csv: line 2, column 1 is not a number: \"1.234,5\"" DROP("1"));
+    refuse("1,2\n1,2\n3,4e\n", "x.csv: line 3, column 2 is not a number: \"4e\"" DROP("2"));
     refuse("1,2\n3,\"4\n", "x.csv: line 2: unterminated quote");
     refuse("# nothing\n\n", "x.csv: it contains no numbers");
     put_file("x.csv", wide, sizeof wide - 1);
@@ -198,6 +252,8 @@ int main(void)
         cmocka_unit_test(bad_cells_in_the_first_row),
         cmocka_unit_test(a_column_that_counts),
         cmocka_unit_test(other_names),
+        cmocka_unit_test(columns_of_text),
+        cmocka_unit_test(missing_cells_are_nan),
         cmocka_unit_test(invalid_tables_are_refused),
         cmocka_unit_test(damaged_tables),
     };

@@ -136,7 +136,9 @@ static void test_errors(void **state)
     static const struct {
         const char *spec, *text;
     } table[] = {
-        {"zoo.h5:/complex", "zoo.h5: /complex holds compound values, not real numbers"},
+        {"zoo.h5:/complex",
+         "zoo.h5: /complex is complex: save the real and the imaginary part as two "
+         "realisations, or save its power, the squared magnitude, and use --input power"},
         {"zoo.h5:/text", "zoo.h5: /text holds string values, not real numbers"},
         {"zoo.h5:/scalar", "zoo.h5: /scalar is a single number, not an array"},
         {"zoo.h5:/deep", "zoo.h5: /deep has 9 dimensions, at most 4 are read"},

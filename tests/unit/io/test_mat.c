@@ -128,7 +128,9 @@ static void test_errors(void **state)
     static const struct {
         const char *spec, *text;
     } table[] = {
-        {"zoo.mat:z", "zoo.mat: z is complex, not an array of real numbers"},
+        {"zoo.mat:z",
+         "zoo.mat: z is complex: save the real and the imaginary part as two "
+         "realisations, or save its power, the squared magnitude, and use --input power"},
         {"zoo.mat:s", "zoo.mat: s is sparse, not an array of real numbers"},
         {"zoo.mat:c", "zoo.mat: c is cell, not an array of real numbers"},
         {"zoo.mat:t", "zoo.mat: t is struct, not an array of real numbers"},

@@ -312,8 +312,8 @@ static void test_hostile_headers(void **state)
         {"{'descr': '|O'}",
          "x.npy: dtype '|O' is Python objects (supported: f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': '<c16'}",
-         "x.npy: dtype '<c16' is complex, which is not supported: save the real and the "
-         "imaginary part as two realisations"},
+         "x.npy: the array is complex: save the real and the imaginary part as two "
+         "realisations, or save its power, the squared magnitude, and use --input power"},
         {"{'descr': '<U5'}",
          "x.npy: dtype '<U5' is not supported (supported: f2-f8, i1-i8, u1-u8, b1)"},
         {"{'descr': ''}", "x.npy: dtype '' is not supported (supported: f2-f8, i1-i8, u1-u8, b1)"},

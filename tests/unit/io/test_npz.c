@@ -96,6 +96,20 @@ static void arrays_are_read(void **state)
     assert_fails("x.npz:notes.txt", TLNMF_ERR_INPUT, "x.npz:notes.txt: not an .npy file");
 }
 
+static void complex_arrays_are_named(void **state)
+{
+    static const char npy[] = "\x93NUMPY\x01\x00\x3b\x00{'descr': '<c16', 'fortran_order': False, "
+                              "'shape': (2,)}   ";
+    io_zip_out zip = {0};
+
+    (void)state;
+    io_zip_add(&zip, "F.npy", npy, sizeof npy - 1);
+    assert_true(io_zip_finish(test_context(), &zip, "x.npz"));
+    assert_fails("x.npz", TLNMF_ERR_INPUT,
+                 "x.npz: F is complex: save the real and the imaginary part as two realisations, "
+                 "or save its power, the squared magnitude, and use --input power");
+}
+
 static void names_may_have_colons(void **state)
 {
     (void)state;
@@ -139,9 +153,8 @@ static void models_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_are_read),
-        cmocka_unit_test(names_may_have_colons),
-        cmocka_unit_test(false_sizes_are_refused),
+        cmocka_unit_test(arrays_are_read),       cmocka_unit_test(complex_arrays_are_named),
+        cmocka_unit_test(names_may_have_colons), cmocka_unit_test(false_sizes_are_refused),
         cmocka_unit_test(models_are_refused),
     };
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -200,8 +200,10 @@ static void mismatched_models_are_refused(void **state)
     W[3] = 1.0;
     assert_ok(p.ctx, tlnmf_record_set_array(p.ctx, m, "W", W, 2, (int64_t[]){M, K}));
     assert_ok(p.ctx, tlnmf_record_set_array(p.ctx, m, "Phi", Phi, 2, (int64_t[]){M, M}));
-    refuse(&p, m, p.data, TLNMF_ERR_DATA,
-           "the model's Phi is not orthogonal: Phi Phi' differs from I by 1 (at most 1e-08)");
+    refuse(
+        &p, m, p.data, TLNMF_ERR_DATA,
+        "the model's Phi is not orthogonal: Phi Phi' differs from I by 1 (at most 1e-08). Use its "
+        "polar factor U V', where U S V' is its singular value decomposition");
     assert_ok(p.ctx, tlnmf_record_set_real(p.ctx, m, "eps", 0.0));
     refuse(&p, m, p.data, TLNMF_ERR_DATA, "the model: eps = 0 is not a usable floor");
     tlnmf_data_free(shorter);

@@ -513,6 +513,29 @@ static void kept_results_must_be_finite(void **state)
     destroy(&p);
 }
 
+/* max-seconds counts from the start of the resumed run; wall_seconds counts all runs. */
+static void earlier_runs_use_no_time(void **state)
+{
+    (void)state;
+    problem p = create("fit", 6, 10, "k=2 starts=3 J=30 threads=1 max-seconds=1000");
+    keeper k = {.each = 1};
+    tlnmf_record *made, *model;
+    tlnmf_record_free(run(&p, NULL, &k));
+    assert_ok(p.ctx, tlnmf_record_unpack(p.ctx, k.kept[0].bytes, k.kept[0].size, &made));
+    assert_true(tlnmf_record_has(made, "fit.seconds"));
+    assert_ok(p.ctx, tlnmf_record_set_real(p.ctx, made, "fit.seconds", 5000.0));
+    tlnmf_ctx_set_checkpoint(p.ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(p.ctx, made);
+    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, p.settings, NULL, &model));
+    assert_int_not_equal(tlnmf_record_get_integer(model, "outcome_code"), TLNMF_OUTCOME_TIME);
+    assert_true(tlnmf_record_get_real(model, "wall_seconds") >= 5000.0);
+    tlnmf_ctx_set_resume(p.ctx, NULL);
+    tlnmf_record_free(model);
+    tlnmf_record_free(made);
+    forget(&k);
+    destroy(&p);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -527,6 +550,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(forged_states_are_harmless),
         cmocka_unit_test(forged_shapes_are_harmless),
         cmocka_unit_test(kept_results_must_be_finite),
+        cmocka_unit_test(earlier_runs_use_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
