@@ -237,9 +237,12 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
             memcpy(best->trace, run->trace, (size_t)run->trace_length * sizeof *run->trace);
     }
     long long start = run->start + 1, iterations = run->iterations;
+    const char *outcome = run->outcome == TLNMF_OUTCOME_ITERATIONS
+                              ? "not converged"
+                              : tlnmf_outcome_name(run->outcome);
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from start %lld: %c = %.12g, %s after %lld iterations%s",
-           b->job->name, start, b->job->score, tl_score_of(b->job, values),
-           tlnmf_outcome_name(run->outcome), iterations, better ? ", the best" : "");
+           b->job->name, start, b->job->score, tl_score_of(b->job, values), outcome, iterations,
+           better ? ", the best" : "");
     tl_checkpoint_add(pool, e, run, values);
     omp_unset_lock(&pool->monitor->lock);
 }
