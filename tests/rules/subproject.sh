@@ -70,8 +70,9 @@ if [ "$1" = check ]; then
     configure c -DTLNMF_BUILD_PROGRAM=ON -DTLNMF_HDF5=OFF || fail "TLNMF_HDF5=OFF in an existing folder"
     grep -q 'The program is not built: it needs' "$work/log" || fail "no message about the program"
     grep -q 'MATLAB files are not read' "$work/log" || fail "no message about MATLAB files"
-    cmake -S "$top" -B "$work/f" -DCMAKE_C_COMPILER="$cc" -DTLNMF_BUILD_IO=OFF >"$work/log" 2>&1 ||
-        fail "TLNMF_BUILD_IO=OFF alone"
+    cmake -S "$top" -B "$work/f" -DCMAKE_C_COMPILER="$cc" -DTLNMF_BUILD_IO=OFF \
+        -DCMAKE_INSTALL_PREFIX=/usr >"$work/log" 2>&1 || fail "TLNMF_BUILD_IO=OFF alone"
+    ! grep -q ORIGIN "$work/f/cmake_install.cmake" || fail "a run path in a system folder"
     # Core alone needs neither pkg-config nor packages for files.
     configure d -DTLNMF_BUILD_IO=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON || fail "core without pkg-config"
     ! env PKG_CONFIG_LIBDIR="$work" cmake -S "$work/host" -B "$work/e" >"$work/log" 2>&1 || fail "no packages"
