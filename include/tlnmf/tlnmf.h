@@ -409,10 +409,11 @@ TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
                                           const double *mask_or_null);
 /* Gives data the array Y {S, M, N} that they were created from, so that tlnmf_compare_ranks can
  * hold out realisations. The data refer to Y: it must stay valid until the data are freed or this
- * function is called again. If Y is NULL, the data no longer refer to an array, and `shape` is not
- * read. */
+ * function is called again. If Y is NULL, the data no longer refer to an array. The shape may be
+ * NULL only if Y is NULL. */
 TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data,
-                                                  const double *Y_or_null, const int64_t shape[3]);
+                                                  const double *Y_or_null,
+                                                  const int64_t shape_or_null[3]);
 /* Holds M, N, S (0 if given as covariances), columns, mean_power, missing. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
@@ -504,9 +505,9 @@ typedef struct tlnmf_applier tlnmf_applier;
 TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *model,
                                            const tlnmf_settings *settings, tlnmf_applier **out);
 /* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply with this
- * frame alone. In tlnmf_apply with several frames all stop together, so h differs within the
- * tolerance: by default up to about 2e-5 of the largest entry. A silent frame has h = 0. x_or_null
- * receives the M coefficients Phi y, whose squares are V. */
+ * frame alone. In tlnmf_apply with several frames all stop together, so h differs: with the default
+ * tolerances usually by less than 2e-5 of the largest entry, more if the frame has several minima.
+ * A silent frame has h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
 TLNMF_API tlnmf_error tlnmf_applier_frame(tlnmf_ctx *ctx, tlnmf_applier *applier, const double *y,
                                           double *h, double *x_or_null);
 TLNMF_API void tlnmf_applier_free(tlnmf_applier *applier);
