@@ -1,5 +1,5 @@
 /* The processor time that an applier takes for one frame, next to the product Phi y alone.
- * usage: applier [M K FRAMES] */
+ * usage: applier [M K FRAMES [OPTIONS]]     OPTIONS: "tol=1e-6 grad-tol=1e-4" */
 #include "linalg/linalg.h"
 #include "tlnmf/tlnmf.h"
 
@@ -52,6 +52,7 @@ int main(int argc, char **argv)
     tlnmf_record *model = make_model(ctx, M, K);
     const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL);
     check(ctx, tlnmf_settings_create(ctx, "apply", &settings));
+    check(ctx, tlnmf_settings_set_all(ctx, settings, argc > 4 ? argv[4] : ""));
     check(ctx, tlnmf_applier_create(ctx, model, settings, &applier));
     for (int64_t n = 0; n < frames; n++) {
         for (int64_t m = 0; m < M; m++)

@@ -1,5 +1,5 @@
-# Everything that `cmake --install` installs. The component `libraries` is the part that a Python package
-# carries: the shared libraries.
+# Everything that `cmake --install` installs, in components. `libraries`, the shared libraries, is the part
+# that a Python package carries. `development` is the rest that compiling against them needs.
 set(INSTALLED tlnmf)
 if(TLNMF_BUILD_IO)
   list(APPEND INSTALLED tlnmf_io)
@@ -16,20 +16,25 @@ if(TLNMF_BUILD_IO)
   list(APPEND headers io.h)
 endif()
 list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/tlnmf/)
-install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tlnmf)
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tlnmf COMPONENT development)
 if(TLNMF_BUILD_CUDA)
-  install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
 endif()
 foreach(program tlnmf tlnmf-mpi)
   if(TARGET ${program})
-    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
   endif()
 endforeach()
 if(MAN_PAGES)
-  install(FILES ${MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endif()
+set(docdir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tlnmf)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${docdir} COMPONENT documentation)
+install(DIRECTORY docs examples DESTINATION ${docdir} COMPONENT documentation
+        PATTERN CMakeLists.txt EXCLUDE)
 
-install(EXPORT tlnmfTargets NAMESPACE tlnmf:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf)
+install(EXPORT tlnmfTargets NAMESPACE tlnmf:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf
+        COMPONENT development)
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tlnmfConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 # tlnmf::tlnmf_static exists even if the archive is the only library.
@@ -46,5 +51,5 @@ foreach(name tlnmf tlnmf_io)
 endforeach()
 ]])
 install(FILES ${PROJECT_BINARY_DIR}/tlnmfConfig.cmake ${PROJECT_BINARY_DIR}/tlnmfConfigVersion.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf)
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf COMPONENT development)
 include(cmake/pkgconfig.cmake)

@@ -28,8 +28,8 @@ if(NOT IO_FOUND)
     endif()
   endforeach()
   message(FATAL_ERROR "pkg-config does not find: ${missing}. Install them (`./run --install` does, on "
-    "Debian). Or do without: -DTLNMF_HDF5=OFF and -DTLNMF_MATIO=OFF build libtlnmf_io without these "
-    "formats, -DTLNMF_BUILD_IO=OFF builds libtlnmf alone; both need -DTLNMF_BUILD_PROGRAM=OFF.")
+    "Debian). Or do without: -DTLNMF_MATIO=OFF builds without MATLAB files, -DTLNMF_HDF5=OFF without "
+    "HDF5, MATLAB files and the program, -DTLNMF_BUILD_IO=OFF builds libtlnmf alone.")
 endif()
 
 include(cmake/report.cmake) # REPORT_ASSETS: script and style of the report page as C

@@ -15,6 +15,12 @@ else()
   set(TLNMF_KINDS shared static)
 endif()
 
+# Libraries find each other by $ORIGIN unless they are installed where the system looks for libraries.
+set(TLNMF_RPATH "$ORIGIN")
+if("${CMAKE_INSTALL_FULL_LIBDIR}" IN_LIST CMAKE_C_IMPLICIT_LINK_DIRECTORIES)
+  set(TLNMF_RPATH "")
+endif()
+
 function(tlnmf_library name)
   cmake_parse_arguments(PARSE_ARGV 1 it "" "ON" "NEEDS;FLAGS")
   add_library(${name}_shared SHARED $<TARGET_OBJECTS:${name}_objects>)
@@ -44,10 +50,12 @@ function(tlnmf_library name)
   add_library(tlnmf::${name}_static ALIAS ${name}_static)
   # Until 1.0 every minor version may change the ABI.
   set_target_properties(${name}_shared PROPERTIES VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "$ORIGIN")
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${TLNMF_RPATH}")
   if(NOT APPLE)
     set(map ${PROJECT_SOURCE_DIR}/cmake/${name}.map)
     target_link_options(${name}_shared PRIVATE LINKER:--version-script=${map})
+    # A shared library that links the archive does not export its functions.
+    target_link_options(${name}_static INTERFACE LINKER:--exclude-libs,lib${name}.a)
     set_target_properties(${name}_shared PROPERTIES LINK_DEPENDS ${map})
   endif()
 endfunction()

@@ -171,9 +171,9 @@ static bool read_block(sound_file *file, int64_t first, int64_t frames, double *
         return fail_short(file, file->at);
     for (int64_t i = 0; i < frames * channels; i++)
         if (!isfinite(x[i]))
-            return io_fail(file->ctx, TLNMF_ERR_INPUT, "%s: frame %lld, channel %lld is not finite",
-                           file->name, (long long)(first + i / channels),
-                           (long long)(i % channels));
+            return io_fail(file->ctx, TLNMF_ERR_INPUT,
+                           "%s: sample %lld, channel %lld is not finite", file->name,
+                           (long long)(first + i / channels), (long long)(i % channels));
     return true;
 }
 

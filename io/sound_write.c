@@ -17,6 +17,7 @@ struct tlnmf_io_writer {
     int channels, bits; /* bits = 0: floating point */
     double largest;     /* of floating point */
     int64_t frames, most, clipped;
+    bool failed; /* an append failed: the file would be incomplete */
 };
 
 /* ---- formats ------------------------------------------------------------------------------ */
@@ -141,11 +142,11 @@ static bool append(tlnmf_ctx *ctx, tlnmf_io_writer *writer, const double *x, int
     const char *name = writer->output.name;
 
     if (frames > writer->most - writer->frames)
-        return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: %lld frames are more than a .wav file can hold",
+        return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: %lld samples are more than a .wav file can hold",
                        name, (long long)(writer->frames + frames));
     for (int64_t i = 0; i < frames * channels; i++)
         if (!(fabs(x[i]) <= writer->largest))
-            return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: frame %lld, channel %lld is not finite",
+            return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: sample %lld, channel %lld is not finite",
                            name, (long long)(writer->frames + i / channels),
                            (long long)(i % channels));
     bool ok = writer->bits > 0 ? write_integers(writer, x, frames * channels)
@@ -240,14 +241,17 @@ tlnmf_error tlnmf_io_writer_create(tlnmf_ctx *ctx, const char *path, const tlnmf
 tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *writer, const double *x,
                                    int64_t count)
 {
-    IO_NEED(ctx, ctx);
     IO_NEED(ctx, writer);
+    bool failed_before = writer->failed;
+    writer->failed = true;
+    IO_NEED(ctx, ctx);
     IO_NEED(ctx, x);
     if (count < 0)
         return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "count = %lld must not be negative",
                          (long long)count);
     tlnmf_error error = io_end(ctx, append(ctx, writer, x, count));
     tlnmf_error noted = tlnmf_record_set_integer(ctx, writer->record, "clipped", writer->clipped);
+    writer->failed = failed_before || error != TLNMF_OK;
     return error != TLNMF_OK ? error : noted;
 }
 
@@ -267,11 +271,14 @@ tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer)
     int failed = sf_close(writer->sound), why = bytes->why;
     bool ok = false;
     writer->sound = NULL;
-    if (!failed && !why && bytes->fd < 0 &&
+    if (!failed && !why && !writer->failed && bytes->fd < 0 &&
         !io_write_all(writer->output.fd, bytes->bytes, (size_t)bytes->size))
         why = errno;
     if (why)
         io_output_set_error(ctx, &writer->output, why);
+    else if (writer->failed)
+        io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: not written, because not all samples could be appended",
+                writer->output.name);
     else if (failed)
         io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write: %s", writer->output.name,
                 sf_error_number(failed));

@@ -4,8 +4,8 @@
 static bool open_mat(tlnmf_ctx *ctx, io_file *file)
 {
     return io_fail(ctx, TLNMF_ERR_INPUT,
-                   "%s: this build of libtlnmf_io cannot read MATLAB files (TLNMF_MATIO=OFF); use "
-                   ".npy or .npz instead",
+                   "%s: this build of libtlnmf_io cannot read MATLAB files (TLNMF_MATIO=OFF); "
+                   "store arrays as .npy or .npz, and models as .npz",
                    file->source.name);
 }
 

@@ -10,7 +10,7 @@
  * exactly one numeric array.
  *
  * Every file is written under a temporary name in the same folder, synced and renamed, so that it
- * is either complete or absent. */
+ * is either complete or absent. This does not hold for devices, pipes and standard output. */
 #ifndef TLNMF_IO_H
 #define TLNMF_IO_H
 
@@ -52,10 +52,11 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
  * others. In .npz and .mat files they have the names of the record, with trace_C for trace.C and
  * two underscores for every other dot.
  *
- * The summary is a JSON object: the dataset /summary, the member summary.json, or the variable
- * summary. It is the record's text `summary`; values that this text lacks are in its member
- * `record`. Without such a text it holds all integers, reals, texts and lists of texts: `option.x`
- * is x in options, any other name with a dot likewise, and a real that is not finite is null.
+ * The summary is a JSON object: the dataset /summary (.h5), the member summary.json (.npz), or the
+ * variable summary (.mat). If the record has a text `summary`, that text is the object, and its
+ * member `record` holds the values of the record that it lacks. Otherwise the object holds all
+ * integers, reals, texts and lists of texts of the record. A name with a dot is then a member of a
+ * group: `option.x` is x in options. A real that is not finite is null.
  *
  * For readers without JSON, the scalars of the summary are also attributes of /, and those of its
  * members options and data are attributes of /options and /data. In .npz and .mat files its numbers
@@ -103,7 +104,8 @@ TLNMF_API tlnmf_error tlnmf_io_writer_append(tlnmf_ctx *ctx, tlnmf_io_writer *wr
  * FLAC half the size of the samples, not reserved) and temporary (the file until the commit; "" for
  * standard output, devices and pipes). A program that exits on a signal must unlink `temporary`. */
 TLNMF_API const tlnmf_record *tlnmf_io_writer_record(const tlnmf_io_writer *writer);
-/* Gives the file its name and frees the writer, even on failure. */
+/* Gives the file its name. If an append has failed, the file would be incomplete: it is removed and
+ * the call fails. Frees the writer, also on failure. */
 TLNMF_API tlnmf_error tlnmf_io_writer_commit(tlnmf_ctx *ctx, tlnmf_io_writer *writer);
 /* Removes the unfinished file and frees the writer. */
 TLNMF_API void tlnmf_io_writer_abort(tlnmf_io_writer *writer_or_null);

@@ -91,7 +91,8 @@ TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user),
  * how well the model separated remixed parts of the recording. */
 TLNMF_API tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                           const tlnmf_settings *settings, tlnmf_record **model);
-/* Estimates the bytes that learning and separating will allocate. */
+/* Estimates the most bytes that learning and separating may allocate. The estimate assumes the
+ * largest candidate that the settings allow; often a fraction of it is used. */
 TLNMF_API tlnmf_error tlnmf_learn_sources_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                                  const tlnmf_settings *settings, double *bytes);
 
@@ -109,7 +110,8 @@ TLNMF_API tlnmf_error tlnmf_separate_plan(tlnmf_ctx *ctx, const tlnmf_record *mo
 /* Separates a sound with a model, block by block. The memory does not depend on the length, except
  * for H. The stems sum to the sound. H is fitted at fixed Phi and W; if the sound has labels, a
  * source is zero outside its labels. Settings of task "separate". The progress counts frames (stage
- * "stems"). `report` holds the outcome, the floor eps, and H if keep-h is set. */
+ * "stems"). `report` holds the outcome and the floor eps; if the option keep-h is set, also H and
+ * the envelopes of the stems. */
 TLNMF_API tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_record *model,
                                      const tlnmf_sound *sound, const tlnmf_settings *settings,
                                      tlnmf_write_fn write_or_null, void *user,
@@ -119,15 +121,18 @@ TLNMF_API tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_record *m
                                            const tlnmf_sound *sound, const tlnmf_settings *settings,
                                            double *stems, tlnmf_record **report);
 /* Finds the notes of each source: the arrays source, begin, end (seconds), level (largest power)
- * and key (MIDI number of the pitch), all of one length. Uses the envelopes and H of the report, or
- * H alone if there are no envelopes (no stems were written, or one stem per component). */
+ * and key (MIDI number of the pitch), all of one length. `report` is from tlnmf_separate with the
+ * option keep-h, because H is needed. Its envelopes are used if it has any. It has none if no write
+ * function was given, or with the option components. */
 TLNMF_API tlnmf_error tlnmf_activations(tlnmf_ctx *ctx, const tlnmf_record *model,
                                         const tlnmf_sound *sound, const tlnmf_record *report,
                                         tlnmf_record **events);
 
-/* The power V at the model's transform, for pictures. `out` holds `frequency` {rows of V}, in parts
- * of the rate; Phi {M, M} if the transform is a matrix that the model does not hold; and if there
- * is a sound, V {rows, columns} of its frames 0, stride, 2 stride, ..., mean over the channels.
+/* The power V at the model's transform, for pictures. `out` holds
+ *   frequency   {rows of V}: frequencies of the rows, divided by the sample rate
+ *   Phi         {M, M}: only if the transform is a matrix that the model does not hold
+ *   V           {rows, columns}: only if there is a sound. The columns are its frames 0, stride,
+ *               2 stride, ...; V is the mean over the channels.
  * Without a sound, `model` may be any model with Phi. */
 TLNMF_API tlnmf_error tlnmf_spectrogram(tlnmf_ctx *ctx, const tlnmf_record *model,
                                         const tlnmf_sound *sound_or_null, int64_t stride,

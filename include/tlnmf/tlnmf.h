@@ -31,9 +31,8 @@
  *               a call, but never after the call has returned. Only one thread at a time calls a
  *               log or progress function; several may call the allocator concurrently. A callback
  *               must not call the library with the same context.
- *   ABI         Numbers of enumerations do not change. Functions are never removed or changed
- *               within a major version (before 1.0: within a minor version). Options and results
- *               are only added. */
+ *   ABI         Within a major version (before 1.0: within a minor version) functions, options and
+ *               results are only added, and numbers of enumerations do not change. */
 #ifndef TLNMF_TLNMF_H
 #define TLNMF_TLNMF_H
 
@@ -154,13 +153,16 @@ TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate_fn allocate, tlnmf_re
 TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log_fn log_or_null, void *user);
 /* The default of the option `threads` of settings made with this context, and the number of threads
- * that prepare new data: 0 to 1024. 0 means the number that OpenMP would use. */
+ * that prepare new data: 0 to 1024. 0, the default, means the number that OpenMP would use:
+ * OMP_NUM_THREADS, or else one per core that the process may use. The library does not know of
+ * control groups: see tlnmf_io_cores. */
 TLNMF_API tlnmf_error tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads);
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_progress_fn callback_or_null,
                                       void *user);
-/* A ready-made progress function: stops the run when the int32_t that `user` points to is not 0. A
- * signal handler or another thread may set it. With it, bindings run no code of their language on
- * the library's threads. */
+/* A ready-made progress function: stops the run when the int32_t that `user` points to is not 0.
+ * The library reads it atomically. A signal handler or another thread may set it; the write must
+ * also be atomic: an _Atomic int32_t, or __atomic_store_n of gcc and clang. With this function,
+ * bindings run no code of their language on the library's threads. */
 TLNMF_API int tlnmf_stop_flag(const tlnmf_record *progress, void *user);
 /* The message of the last failed call with this context; "" if no call has failed. */
 TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
@@ -171,8 +173,8 @@ TLNMF_API tlnmf_error tlnmf_last_error(const tlnmf_ctx *ctx);
 TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, const char *text);
 /* For libraries built on this one: reports that `done` of `total` units of work are done (total 0:
  * not known) to the progress function, every few milliseconds at most. Returns nonzero if the
- * function asks to stop. `stage` is a literal. Inside a call, such as a read function, only the
- * call reports. */
+ * function asks to stop. `stage` must be a string literal. During a call of this library, for
+ * example in a read function, it reports nothing, because that call reports its own progress. */
 TLNMF_API int tlnmf_poll(tlnmf_ctx *ctx_or_null, const char *stage, double done, double total);
 /* For libraries built on this one: calls piece(i, user) for i < count on the threads of the context
  * (tlnmf_ctx_set_threads), in any order, and returns when all have returned. */
@@ -212,9 +214,10 @@ TLNMF_API tlnmf_error tlnmf_comm_agree(tlnmf_ctx *ctx, tlnmf_comm *comm, tlnmf_e
 TLNMF_API void tlnmf_ctx_distribute_starts(tlnmf_ctx *ctx, tlnmf_comm *comm_or_null);
 /* Distributes the frames of data that are created with this context from now on. Each process
  * passes its own frames, which follow those of the processes before it; it may have none. Calls
- * with such data fit all frames: Phi, W and all values are the same on every process, and H (also
- * that of a start) has the frames of this process only. The object must outlive the data. Starts
- * and frames may be distributed together; processes that share starts then hold the same frames. */
+ * with such data fit the frames of all processes. Phi, W and all values are the same on every
+ * process. H, in models and in starts, has the frames of this process only. The object must outlive
+ * the data. Starts and frames may be distributed together: then processes that work on different
+ * starts hold the same frames. */
 TLNMF_API void tlnmf_ctx_distribute_frames(tlnmf_ctx *ctx, tlnmf_comm *comm_or_null);
 /* Calls with device gpu use GPU `number` modulo the number of GPUs; 0 is the default. Processes of
  * one node pass their rank on that node, so that each gets a GPU in turn. */
@@ -225,9 +228,9 @@ TLNMF_API void tlnmf_ctx_set_gpu(tlnmf_ctx *ctx, int32_t number);
 /* A record is a set of named integers, reals, texts, lists of texts, and arrays with their shapes.
  * Fits, evaluations, scores and files return records; starts and models are passed as records. A
  * model is a record that holds at least Phi and eps, and W if there are components. A start is a
- * record with any of Phi, W, H, or a whole model, of which a fit reads these three; names that no
- * record of the library has are refused. Names with a dot form groups: `trace.C`, `option.seed`,
- * `other.Phi`. */
+ * record with any of Phi, W and H. It may be a whole model: a fit reads only these three. A call
+ * that takes a start refuses names that are not in the table of results below. Names with a dot
+ * form groups: `trace.C`, `option.seed`, `other.Phi`. */
 
 typedef enum tlnmf_type {
     TLNMF_TYPE_NONE = 0, /* no value of this name */
@@ -411,10 +414,12 @@ TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
                                           const double *mask_or_null);
 /* Gives data the array Y {S, M, N} that they were created from, so that tlnmf_compare_ranks can
- * hold out realisations. The data refer to Y, which must outlive them or be replaced; NULL removes
- * it. */
+ * hold out realisations. The data refer to Y: it must stay valid until the data are freed or this
+ * function is called again. If Y is NULL, the data no longer refer to an array. The shape may be
+ * NULL only if Y is NULL. */
 TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data,
-                                                  const double *Y_or_null, const int64_t shape[3]);
+                                                  const double *Y_or_null,
+                                                  const int64_t shape_or_null[3]);
 /* For data whose squares are given powers: each is the mean of `dof` squares, such as 2 for
  * |STFT|^2. tlnmf_likelihood, tlnmf_compare_ranks and tlnmf_apply then count dof realisations. C
  * does not depend on it. */
@@ -448,8 +453,8 @@ TLNMF_API void tlnmf_ctx_set_iterate_after(tlnmf_ctx *ctx, double seconds);
 TLNMF_API void tlnmf_ctx_set_resume(tlnmf_ctx *ctx, const tlnmf_record *state_or_null);
 /* Processes that distribute starts save a state each. Adds the units of such a state to `all`, a
  * record that is empty before the first. The result resumes the call on any number of processes;
- * all of them must join the same states. TLNMF_ERR_DATA if the state is of another call. NULL adds
- * no units: it makes `all` a checkpoint. */
+ * all of them must join the same states. TLNMF_ERR_DATA if the state is of another call. If the
+ * state is NULL and `all` is empty, `all` becomes a checkpoint without finished units. */
 TLNMF_API tlnmf_error tlnmf_join_states(tlnmf_ctx *ctx, tlnmf_record *all,
                                         const tlnmf_record *state_or_null);
 
@@ -457,7 +462,8 @@ TLNMF_API tlnmf_error tlnmf_join_states(tlnmf_ctx *ctx, tlnmf_record *all,
 
 /* Learns Phi, W and H. Settings of task "fit". The start may hold Phi (M x M, orthogonal to 1e-8),
  * W (M x K, no zero column) and H (K x N; zeros stay zero); missing ones are drawn as the settings
- * say. tlnmf_result_help() explains the values of the model. */
+ * say. docs/tables.md and the table of results (tlnmf_result_name, tlnmf_result_help) explain the
+ * values of the model. */
 TLNMF_API tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data,
                                 const tlnmf_settings *settings, const tlnmf_record *start_or_null,
                                 tlnmf_record **model);
@@ -469,13 +475,16 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tlnmf_record *start_or_null, tlnmf_record **model);
 /* Chooses the number of components by cross-validation. Fits every k from range[0] to range[1]
  * (NULL: from 1 to 8, or fewer for small data) to part of the data, and scores it by C per entry of
- * the held-out part, which is the negative log-likelihood up to a constant and a factor. Held out
- * are frames, with their activations integrated out as in tlnmf_likelihood, if there are at least
- * 40, and at least 10 realisations or method nmf; realisations, if the data have them
- * (tlnmf_data_set_realisations); neighbouring frames, if there is one realisation; otherwise
- * entries of V. Settings of task "fit": k is not read, and max-seconds limits the whole comparison;
- * if it passes before the first fold is complete, k is 0 and the outcome TLNMF_OUTCOME_TIME. The
- * start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
+ * the held-out part, which is the negative log-likelihood up to a constant and a factor. The first
+ * of these rules that applies decides what is held out:
+ *   1. frames, scored as by tlnmf_likelihood, if there are at least 40 frames, and at least 10
+ *      realisations or method nmf;
+ *   2. realisations, if the data have their array (tlnmf_data_set_realisations);
+ *   3. neighbouring frames, if there is one realisation;
+ *   4. otherwise entries of V.
+ * Settings of task "fit": k is not read, and max-seconds limits the whole comparison;
+ * if it passes before the first fold is complete, k is 0 and the outcome TLNMF_OUTCOME_TIME.
+ * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
  * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
  * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
 TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
@@ -488,14 +497,17 @@ TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data
  * data with their weights and mask), the call returns the fitted H unchanged. */
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
-/* The log-likelihood of new data under a model. The activations of a frame are integrated out under
- * the prior h_k ~ exponential with the mean of row k of the model's H, so that more components
- * score higher only if they predict better. log_likelihood[n] is log p / S - (M / 2) log 2 pi of
- * frame n and its S realisations, at V + eps and W h + eps: compare models of the same eps only. A
- * frame does not depend on the others. It is NaN if no realisation has the frame or its weight is
- * 0; a likelihood that leaves the range of double is TLNMF_ERR_NUMERIC. Settings of task "apply",
- * of which threads and max-seconds are used. The data have realisations and no mask. There is no
- * partial result: TLNMF_ERR_CALLBACK if the progress function or max-seconds stops the call. */
+/* The log-likelihood of new data under a model. log_likelihood[n] is (1/S) log p, where p is the
+ * probability density of frame n:
+ *   p = E_h prod_m (2 pi v_m)^(-S/2) exp(-S (V_mn + eps) / (2 v_m)),  v = W h + eps.
+ * S is the number of realisations of the frame. E_h is the mean over activations h_k that are
+ * exponentially distributed; their mean is the mean of row k of the model's H. Because h is not
+ * fitted to the frame, more components score higher only if they predict better. Compare only
+ * models of the same eps. A frame does not depend on the others. Its value is NaN if no realisation has the
+ * frame or its weight is 0. A likelihood that leaves the range of double is TLNMF_ERR_NUMERIC.
+ * Settings of task "apply", of which threads and max-seconds are used. The data must have
+ * realisations and no mask. There is no partial result: if the progress function or max-seconds
+ * stops the call, the error is TLNMF_ERR_CALLBACK. */
 TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model,
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);
@@ -506,8 +518,10 @@ typedef struct tlnmf_applier tlnmf_applier;
 
 TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *model,
                                            const tlnmf_settings *settings, tlnmf_applier **out);
-/* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply. A silent
- * frame has h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
+/* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply with this
+ * frame alone. In tlnmf_apply with several frames all stop together, so h differs: with the default
+ * tolerances usually by less than 2e-5 of the largest entry, more if the frame has several minima.
+ * A silent frame has h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
 TLNMF_API tlnmf_error tlnmf_applier_frame(tlnmf_ctx *ctx, tlnmf_applier *applier, const double *y,
                                           double *h, double *x_or_null);
 TLNMF_API void tlnmf_applier_free(tlnmf_applier *applier);
@@ -523,8 +537,10 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
  * without hops, exchange or a start (the fixed Phi of method nmf is not one); else 1. */
 TLNMF_API int64_t tlnmf_usual_starts(const tlnmf_data *data, const tlnmf_settings *settings,
                                      const tlnmf_record *start_or_null);
-/* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will
- * allocate, in addition to the data and the rows of a trace (72 bytes per iteration). */
+/* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will hold at
+ * one time, in addition to the data and a trace. A trace needs at most 72 R (threads + 4) bytes,
+ * with trace-all 72 R (threads + 8 starts + 8), where R = J (1 + j-tl) + 1. This memory is
+ * allocated at the beginning, but rows that the fit does not reach are never written. */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 

@@ -58,6 +58,11 @@ tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_re
                           const char *what, bool needs_H, tl_model_point *point)
 {
     int64_t M = data->M, N = data->N, shape[TLNMF_MAX_DIMENSIONS];
+    int32_t rank = 0;
+    tlnmf_record_get_array(record, "Phi", &rank, shape);
+    if (rank == 2 && shape[0] == shape[1] && shape[0] != M)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "the data have %lld rows per frame; %s expects %lld",
+                       (long long)M, what, (long long)shape[0]);
     TRY(tl_record_expect(ctx, record, what, "Phi", 2, (int64_t[]){M, M}, &point->Phi));
     tlnmf_record_get_array(record, "W", NULL, shape);
     point->K = shape[1];

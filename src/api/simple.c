@@ -44,13 +44,15 @@ static tlnmf_error run(tlnmf_ctx *ctx, const simple_job *j, tlnmf_record **out)
 static tlnmf_error run_alone(const simple_job *j, char *message, tlnmf_record **out)
 {
     tlnmf_ctx *ctx;
-    tlnmf_error error = TLNMF_ERR_ARGUMENT;
+    static const char no_output[] = "the output pointer is NULL";
     if (message != NULL)
         message[0] = '\0';
+    if (out == NULL && message != NULL)
+        memcpy(message, no_output, sizeof no_output);
     if (out == NULL)
-        return error;
+        return TLNMF_ERR_ARGUMENT;
     *out = NULL;
-    error = tlnmf_ctx_create(&ctx);
+    tlnmf_error error = tlnmf_ctx_create(&ctx);
     if (error == TLNMF_OK)
         error = run(ctx, j, out);
     if (error != TLNMF_OK && message != NULL)

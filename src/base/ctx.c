@@ -134,9 +134,9 @@ void tlnmf_ctx_set_gpu(tlnmf_ctx *ctx, int32_t number)
 
 int tlnmf_stop_flag(const tlnmf_record *progress, void *user)
 {
-    const volatile int32_t *flag = user; /* another thread or a signal handler sets it */
+    const int32_t *flag = user; /* another thread or a signal handler sets it */
     (void)progress;
-    return flag != NULL && *flag != 0;
+    return flag != NULL && __atomic_load_n(flag, __ATOMIC_RELAXED) != 0;
 }
 
 const char *tlnmf_message(const tlnmf_ctx *ctx)

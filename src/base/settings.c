@@ -366,8 +366,14 @@ tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int wa
 {
     if ((settings->task & wanted) != 0)
         return TLNMF_OK;
-    return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the settings are for task %s, not for this call",
-                   tl_task_name(settings->task));
+    char names[64] = "";
+    for (size_t i = 0, used = 0; i < TASKS && used < sizeof names; i++)
+        if ((tasks[i].task & wanted) != 0)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used > 0 ? " or " : "", tasks[i].name);
+    return tl_fail(ctx, TLNMF_ERR_ARGUMENT,
+                   "the settings are for task %s; this call needs settings of task %s",
+                   tl_task_name(settings->task), names);
 }
 
 /* The message suggests the nearest name, if there is one. */

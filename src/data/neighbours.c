@@ -91,10 +91,10 @@ tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data, const 
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, data);
-    TL_NEED(ctx, shape);
     data->Y = NULL;
     if (Y == NULL)
         return TLNMF_OK;
+    TL_NEED(ctx, shape);
     if (!fits(data, shape))
         return tl_fail(ctx, TLNMF_ERR_SHAPE,
                        "%lld realisations of %lld frames of length %lld cannot come from an array "

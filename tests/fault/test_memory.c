@@ -408,6 +408,55 @@ static void memory_stays_within_the_estimate(void **state)
     free(Y);
 }
 
+/* A fit with a trace stays within the bound of tlnmf_memory plus that of tlnmf.h for the trace. */
+static void traces_stay_within_their_bound(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *task, *options;
+        double rows, tables; /* of the trace: R, and tables with trace-all */
+    } cases[] = {
+        {"fit", "k=4 trace", 401, 0},
+        {"fit", "k=4 trace method=tl starts=3", 401, 0},
+        {"fit", "k=4 trace method=jd j-tl=3", 801, 0},
+        {"fit", "k=4 trace exchange starts=2", 401, 0},
+        {"fit", "k=4 trace-all starts=4", 401, 36},
+        {"fit", "k=4 trace-all exchange starts=3 tol=0 grad-tol=0", 401, 28},
+        {"fit", "k=4 trace method=nmf tol=0 grad-tol=0", 401, 0},
+        {"jd", "trace-all starts=1", 401, 12},
+    };
+    enum { TRACED_M = 12, TRACED_N = 30 };
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 1, 1);
+    double *Y = new_normals(&rng, S * TRACED_M * TRACED_N);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        meter m = {0};
+        double said, traces = 72.0 * cases[i].rows * (1 + 4 + cases[i].tables);
+        tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+        tlnmf_data *data = data_of(ctx, Y, S, TRACED_M, TRACED_N);
+        tlnmf_settings *settings;
+        tlnmf_record *model;
+        assert_ok(ctx, tlnmf_settings_create(ctx, cases[i].task, &settings));
+        assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "J=200 threads=1"));
+        assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, cases[i].options));
+        assert_ok(ctx, tlnmf_memory(ctx, data, settings, &said));
+        size_t before = m.bytes;
+        m.most = before;
+        assert_ok(ctx, strcmp(cases[i].task, "jd") == 0
+                           ? tlnmf_diagonalise(ctx, data, settings, NULL, &model)
+                           : tlnmf_fit(ctx, data, settings, NULL, &model));
+        double taken = (double)(m.most - before);
+        if (taken > said + traces)
+            fail_msg("%s: estimated %.0f + %.0f bytes, used %.0f", cases[i].options, said, traces,
+                     taken);
+        tlnmf_record_free(model);
+        tlnmf_settings_free(settings);
+        tlnmf_data_free(data);
+        tlnmf_ctx_free(ctx);
+    }
+    free(Y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -422,6 +471,7 @@ int main(void)
         cmocka_unit_test(separation),
         cmocka_unit_test(iterations_do_not_allocate),
         cmocka_unit_test(memory_stays_within_the_estimate),
+        cmocka_unit_test(traces_stay_within_their_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

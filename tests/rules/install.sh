@@ -35,6 +35,21 @@ for header in $headers; do
     cmp "$include/$header.h" "$prefix/include/tlnmf/$header.h"
 done
 
+doc=$prefix/share/doc/tlnmf
+for file in LICENSE docs/library.md examples/first.c; do
+    [ -s "$doc/$file" ] || { echo "$file is not installed" >&2; exit 1; }
+done
+for library in $libraries; do # an empty element would be the current folder
+    if [ -e "$libdir/lib$library.so" ] && objdump -p "$libdir/lib$library.so" | grep -E 'R(UN)?PATH +(:|.*(::|:$))'; then
+        echo "lib$library.so: the run path has an empty element" >&2
+        exit 1
+    fi
+done
+cmake --install "$build" --prefix "$work/dev" --component development >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+for file in tlnmf.h tlnmf.pc tlnmfConfig.cmake tlnmfTargets.cmake; do
+    [ -n "$(find "$work/dev" -name "$file")" ] || { echo "component development lacks $file" >&2; exit 1; }
+done
+
 # ---- programs that use them ---------------------------------------------------------------------
 
 mkdir "$work/use"
@@ -160,6 +175,8 @@ foreach(library IN ITEMS ${libraries})
   target_link_libraries(found_\${library} PRIVATE tlnmf::\${library})
   add_executable(static_\${library} use_\${library}.c)
   target_link_libraries(static_\${library} PRIVATE tlnmf::\${library}_static)
+  add_library(plugin_\${library} MODULE use_\${library}.c)
+  target_link_libraries(plugin_\${library} PRIVATE tlnmf::\${library}_static)
 endforeach()
 CODE
 if ! { cmake -S . -B b -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
@@ -175,6 +192,10 @@ for library in $libraries; do
         exit 1
     fi
     expect "$library, find_package, static" "$("b/static_$library")"
+    if nm -D --defined-only "b/libplugin_$library.so" | grep tlnmf_; then
+        echo "$library: a plugin exports the functions of the archive" >&2
+        exit 1
+    fi
 done
 
 # ---- the program --------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A host project adds this folder with add_subdirectory: it gets tlnmf::tlnmf and tlnmf::tlnmf_io of the
-# kind that BUILD_SHARED_LIBS asks for, no tests, no program, and nothing to install; options that
-# contradict each other are refused. With `build`, also builds the libraries without HDF5 and runs
+# kind that BUILD_SHARED_LIBS asks for, no tests, no program, and nothing to install. Parts that miss
+# another part are not built. With `build`, also builds the libraries without HDF5 and runs
 # programs with them.
 # usage: subproject.sh check|build
 set -eu
@@ -63,8 +63,16 @@ if [ "$1" = check ]; then
     configure b -DBUILD_SHARED_LIBS=ON -DTLNMF_BUILD_IO=OFF || fail "BUILD_SHARED_LIBS=ON"
     is tlnmf::tlnmf SHARED_LIBRARY
     ! grep -q tlnmf_io "$work/log" || fail "TLNMF_BUILD_IO=OFF has libtlnmf_io"
-    ! configure c -DTLNMF_BUILD_PROGRAM=ON -DTLNMF_HDF5=OFF || fail "a program without HDF5"
-    tr -s '\n ' ' ' <"$work/log" | grep -q 'Pass -DTLNMF_BUILD_PROGRAM=OFF' || fail "no advice on the program"
+    # The host has no build type, and neither has the installed package.
+    configure c -DTLNMF_INSTALL=ON || fail "TLNMF_INSTALL=ON"
+    find "$work/c" -name tlnmfTargets-noconfig.cmake | grep -q . || fail "no targets without a build type"
+    # An existing folder: the parts that need HDF5 go with it.
+    configure c -DTLNMF_BUILD_PROGRAM=ON -DTLNMF_HDF5=OFF || fail "TLNMF_HDF5=OFF in an existing folder"
+    grep -q 'The program is not built: it needs' "$work/log" || fail "no message about the program"
+    grep -q 'MATLAB files are not read' "$work/log" || fail "no message about MATLAB files"
+    cmake -S "$top" -B "$work/f" -DCMAKE_C_COMPILER="$cc" -DTLNMF_BUILD_IO=OFF \
+        -DCMAKE_INSTALL_PREFIX=/usr >"$work/log" 2>&1 || fail "TLNMF_BUILD_IO=OFF alone"
+    ! grep -q ORIGIN "$work/f/cmake_install.cmake" || fail "a run path in a system folder"
     # Core alone needs neither pkg-config nor packages for files.
     configure d -DTLNMF_BUILD_IO=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON || fail "core without pkg-config"
     ! env PKG_CONFIG_LIBDIR="$work" cmake -S "$work/host" -B "$work/e" >"$work/log" 2>&1 || fail "no packages"

@@ -103,8 +103,8 @@ input eval "stereo-a.wav: 2 channels, but 1 in a.wav" --ref a.wav --est stereo-a
 input eval "long.wav: 5 samples, but a.wav has 4; cut them to the same length" \
     --ref a.wav --est long.wav
 input eval "none.wav: holds no samples" --ref none.wav --est x.wav
-input eval "nan.wav: frame 1, channel 1 is not finite" --ref nan.wav --est x.wav
-input eval "inf.wav: frame 1, channel 0 is not finite" --ref a.wav --est inf.wav
+input eval "nan.wav: sample 1, channel 1 is not finite" --ref nan.wav --est x.wav
+input eval "inf.wav: sample 1, channel 0 is not finite" --ref a.wav --est inf.wav
 input eval "cut.wav: truncated: its header announces 68 bytes, the file has 52" --ref cut.wav --est x.wav
 input eval "text.wav: unsupported audio format" \
     --ref text.wav --est x.wav

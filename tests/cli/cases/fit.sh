@@ -178,7 +178,7 @@ expect 0 ... ... tlnmf fit y.npy -k 2 --method tl --hops 0 -J 2 --tol 0 --starts
 number='-?[0-9.]+(e[-+][0-9]+)?'
 for start in 1 2 3; do
     check "-v has a line for start $start" [ "$(grep -Ec "^tlnmf fit: TL-NMF from start $start: C = $number, \
-iterations after 2 iterations(, the best)?$" "$err")" -eq 1 ]
+not converged after 2 iterations(, the best)?$" "$err")" -eq 1 ]
 done
 check "-v prints the required memory" [ "$(grep -c "^tlnmf fit: needs about [0-9.]* MB of memory$" "$err")" -eq 1 ]
 check "-v prints only that and a line for each start" [ "$(wc -l <"$err")" -eq 4 ]

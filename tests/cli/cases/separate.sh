@@ -120,7 +120,7 @@ input separate "gone.wav: No such file or directory" gone.wav -k 2 -o x
 wav silent.wav 8000 1 $(printf '0 %.0s' $(seq 500))
 input separate "silent.wav: it is silent: there is nothing to learn from" silent.wav -k 2 -o x
 wav nan.wav 8000 1 .1 .2 nan .4
-input separate "nan.wav: frame 2, channel 0 is not finite" nan.wav -k 2 -o x
+input separate "nan.wav: sample 2, channel 0 is not finite" nan.wav -k 2 -o x
 # An odd number of channels
 wav three.wav 8000 3 $(awk 'BEGIN { for (i = 0; i < 30000; i++) print 0.5 * sin(i * i / 9000) }')
 expect 0 ... "" tlnmf separate three.wav -k 2 --method nmf --shifts 1 -o three

@@ -293,8 +293,8 @@ static void one_realisation_has_two_tables(void **state)
     assert_int_equal(tlnmf_record_type(ranks, "other.k"), TLNMF_TYPE_NONE);
     check_table(ranks, 1);
     tlnmf_record_free(ranks);
-    assert_ok(w.ctx,
-              tlnmf_data_set_realisations(w.ctx, w.data, NULL, (int64_t[3]){0})); /* removes them */
+    assert_int_equal(tlnmf_data_set_realisations(w.ctx, w.data, w.Y, NULL), TLNMF_ERR_ARGUMENT);
+    assert_ok(w.ctx, tlnmf_data_set_realisations(w.ctx, w.data, NULL, NULL)); /* removes them */
     ranks = compare(&w, "method=jd", NULL, NULL);
     assert_string_equal(tlnmf_record_get_text(ranks, "rank_by"), "entries");
     assert_int_equal(tlnmf_record_type(ranks, "other.k"), TLNMF_TYPE_NONE);

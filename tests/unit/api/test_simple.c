@@ -95,6 +95,11 @@ static void messages_without_a_context(void **state)
             assert_string_equal(message, wrong[i].message);
         assert_true(message[0] != '\0');
     }
+    char message[TLNMF_MESSAGE_SIZE] = "old";
+    const int64_t shape[3] = {FIRST_S, FIRST_M, FIRST_N};
+    assert_int_equal(tlnmf_simple_fit(Y, shape, "k=1", message, NULL), TLNMF_ERR_ARGUMENT);
+    assert_string_equal(message, "the output pointer is NULL");
+    assert_int_equal(tlnmf_simple_fit(Y, shape, "k=1", NULL, NULL), TLNMF_ERR_ARGUMENT);
 }
 
 int main(void)

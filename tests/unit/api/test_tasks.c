@@ -127,6 +127,19 @@ static const char *pairs_of(const char *task)
     return "";
 }
 
+/* `tasks` has one name or two, with a space between them. */
+static void expect_tasks(const char *message, const char *tasks)
+{
+    char end[64];
+    const char *space = strchr(tasks, ' ');
+    snprintf(end, sizeof end, "this call needs settings of task %.*s%s%s",
+             space == NULL ? (int)strlen(tasks) : (int)(space - tasks), tasks,
+             space == NULL ? "" : " or ", space == NULL ? "" : space + 1);
+    const char *found = strstr(message, end);
+    if (found == NULL || strcmp(found, end) != 0)
+        fail_msg("%s: does not end with: %s", message, end);
+}
+
 /* Every function with settings of every task. */
 static void settings_of_another_task_are_refused(void **state)
 {
@@ -149,6 +162,8 @@ static void settings_of_another_task_are_refused(void **state)
                 fail_msg("%s with settings of task %s: %s (%s)", functions[f].name, task,
                          tlnmf_error_name(error), tlnmf_message(w.ctx));
             assert_true(error == TLNMF_OK || out == NULL);
+            if (error != TLNMF_OK) /* the message names the tasks of the function */
+                expect_tasks(tlnmf_message(w.ctx), functions[f].tasks);
             tlnmf_record_free(out);
         }
         tlnmf_settings_free(settings);

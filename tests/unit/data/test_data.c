@@ -260,8 +260,8 @@ static void nearly_symmetric_covariances(void **state)
     assert_string_equal(warning, "");
     assert_ok(ctx, tlnmf_data_from_covariances(ctx, near, (int64_t[]){1, 2, 2}, &b));
     assert_string_equal(warning, "the covariances are symmetric and positive semidefinite only to "
-                                 "2e-07 of their largest entries, as in single precision; they "
-                                 "are rounded to the nearest matrices that are");
+                                 "2e-07 of their largest entries, as in single precision; the "
+                                 "nearest symmetric positive semidefinite matrices are used");
     for (int i = 0; i < 4; i++)
         assert_near(a->R[i], b->R[i], 1e-14);
     tlnmf_data_free(a);

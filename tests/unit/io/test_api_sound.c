@@ -89,7 +89,7 @@ static void test_open_errors(void **state)
 /* Whichever call reads the file, the message names it. */
 static void test_failing_read(void **state)
 {
-    static const char text[] = "song.wav: frame 12, channel 1 is not finite";
+    static const char text[] = "song.wav: sample 12, channel 1 is not finite";
     static double x[LENGTH * CHANNELS];
     SF_INFO info = {.samplerate = RATE, .channels = 2, .format = SF_FORMAT_WAV | SF_FORMAT_FLOAT};
     tlnmf_ctx *ctx = new_context();
@@ -303,11 +303,36 @@ static void test_clipping(void **state)
     assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, (double[]){-2, 0}, 1));
     assert_int_equal(tlnmf_record_get_integer(tlnmf_io_writer_record(writer), "clipped"), 3);
     assert_error(ctx, tlnmf_io_writer_append(ctx, writer, (double[]){0, NAN}, 1), TLNMF_ERR_OUTPUT,
-                 "y.wav: frame 3, channel 1 is not finite");
+                 "y.wav: sample 3, channel 1 is not finite");
     assert_error(ctx, tlnmf_io_writer_append(ctx, writer, wave, -1), TLNMF_ERR_ARGUMENT,
                  "count = -1 must not be negative");
     tlnmf_io_writer_abort(writer);
     assert_int_equal(access("y.wav", F_OK), -1);
+    tlnmf_sound_free(like);
+    tlnmf_ctx_free(ctx);
+}
+
+/* A later append does not make up for one that failed. */
+static void test_commit_after_failed_append(void **state)
+{
+    tlnmf_ctx *ctx = new_context();
+
+    (void)state;
+    remove_files(0);
+    make_file("x.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT);
+    tlnmf_sound *like = open_sound(ctx, "x.wav");
+    for (int i = 0; i < 3; i++) {
+        const double bad[CHANNELS] = {i == 1 ? NAN : 0.0};
+        tlnmf_io_writer *writer;
+        assert_ok(ctx, tlnmf_io_writer_create(ctx, "y.wav", like, &writer));
+        assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, wave, 500));
+        assert_int_not_equal(
+            tlnmf_io_writer_append(ctx, writer, i == 0 ? NULL : bad, i == 2 ? -1 : 1), TLNMF_OK);
+        assert_ok(ctx, tlnmf_io_writer_append(ctx, writer, wave, 1));
+        assert_error(ctx, tlnmf_io_writer_commit(ctx, writer), TLNMF_ERR_OUTPUT,
+                     "y.wav: not written, because not all samples could be appended");
+        assert_int_equal(count_files(), 1);
+    }
     tlnmf_sound_free(like);
     tlnmf_ctx_free(ctx);
 }
@@ -502,12 +527,13 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open),         cmocka_unit_test(test_open_errors),
-        cmocka_unit_test(test_failing_read), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_owner),        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_clipping),     cmocka_unit_test(test_writer_errors),
-        cmocka_unit_test(test_read_labels),  cmocka_unit_test(test_events),
-        cmocka_unit_test(test_event_errors), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_open),          cmocka_unit_test(test_open_errors),
+        cmocka_unit_test(test_failing_read),  cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_owner),         cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_clipping),      cmocka_unit_test(test_commit_after_failed_append),
+        cmocka_unit_test(test_writer_errors), cmocka_unit_test(test_read_labels),
+        cmocka_unit_test(test_events),        cmocka_unit_test(test_event_errors),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

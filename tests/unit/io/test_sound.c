@@ -205,13 +205,13 @@ static void test_not_finite(void **state)
         x[25] = bad[i];
         assert_int_equal(sf_writef_double(file, x, 100), 100);
         sf_close(file);
-        refuse("song.wav", "song.wav: frame 12, channel 1 is not finite");
+        refuse("song.wav", "song.wav: sample 12, channel 1 is not finite");
     }
     assert_int_equal(tlnmf_io_open_sound(test_context(), "song.wav", &sound), TLNMF_OK);
     assert_int_equal(tlnmf_sound_read(test_context(), sound, 0, 12, x), TLNMF_OK);
     assert_int_equal(tlnmf_sound_read(test_context(), sound, 10, 50, x), TLNMF_ERR_INPUT);
     assert_string_equal(tlnmf_message(test_context()),
-                        "song.wav: frame 12, channel 1 is not finite");
+                        "song.wav: sample 12, channel 1 is not finite");
     tlnmf_sound_free(sound);
 }
 

@@ -91,9 +91,9 @@ static void test_errors(void **state)
     refuse("x.flac", 1, 1, -5,
            "x.flac: cannot write: this format does not support 1 channels at -5 Hz");
     sound[25] = NAN;
-    refuse("song.wav", FRAMES, CHANNELS, RATE, "song.wav: frame 12, channel 1 is not finite");
+    refuse("song.wav", FRAMES, CHANNELS, RATE, "song.wav: sample 12, channel 1 is not finite");
     sound[25] = 1e300; /* infinite as a float */
-    refuse("song.flac", FRAMES, CHANNELS, RATE, "song.flac: frame 12, channel 1 is not finite");
+    refuse("song.flac", FRAMES, CHANNELS, RATE, "song.flac: sample 12, channel 1 is not finite");
     assert_int_equal(access("song.wav", F_OK), -1);
 }
 
@@ -242,9 +242,12 @@ static void test_clipping_is_counted(void **state)
     tlnmf_io_writer *writer = start("x.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1);
     assert_true(append(writer, x, 7));
     assert_int_equal(clipped_by(writer), 3); /* 1, 1.5, -1.5 */
-    assert_false(append(writer, x + 7, 1));
-    assert_string_equal(tlnmf_message(test_context()), "x.wav: frame 7, channel 0 is not finite");
     assert_true(commit(writer));
+    writer = start("y.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1);
+    assert_true(append(writer, x, 7));
+    assert_false(append(writer, x + 7, 1));
+    assert_string_equal(tlnmf_message(test_context()), "y.wav: sample 7, channel 0 is not finite");
+    assert_false(commit(writer));
     assert_true(read_whole(test_context(), "x.wav", &back));
     assert_memory_equal(back.x, want, sizeof want);
     free(back.x);

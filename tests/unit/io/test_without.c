@@ -12,7 +12,8 @@ static void missing_formats_are_named(void **state)
         const char *path, *bytes, *message;
     } files[] = {{"x.h5", "\x89HDF\r\n\x1a\n", "no HDF5 (TLNMF_HDF5=OFF); use .npy or .npz"},
                  {"x.bin", "\x89HDF\r\n\x1a\n", "no HDF5 (TLNMF_HDF5=OFF); use .npy or .npz"},
-                 {"x.mat", "MATLAB 5.0 MAT-file", "(TLNMF_MATIO=OFF); use .npy or .npz"}};
+                 {"x.mat", "MATLAB 5.0 MAT-file",
+                  "(TLNMF_MATIO=OFF); store arrays as .npy or .npz, and models as .npz"}};
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         tlnmf_ctx *ctx = test_context();

@@ -189,7 +189,7 @@ static void mismatched_models_are_refused(void **state)
     tlnmf_data *shorter = data_of(p.ctx, p.Y, S, M - 1, N);
     double *W = new_doubles((M + 1) * K), *Phi = new_doubles(M * M);
     tlnmf_record *m = p.model;
-    refuse(&p, m, shorter, TLNMF_ERR_SHAPE, "the model: Phi has the shape (8, 8), not (7, 7)");
+    refuse(&p, m, shorter, TLNMF_ERR_SHAPE, "the data have 7 rows per frame; the model expects 8");
     assert_ok(p.ctx, tlnmf_record_set_array(p.ctx, m, "W", W, 2, (int64_t[]){M + 1, K}));
     refuse(&p, m, p.data, TLNMF_ERR_SHAPE, "the model: W has the shape (9, 3), not (8, 3)");
     assert_ok(p.ctx, tlnmf_record_set_array(p.ctx, m, "W", W, 1, (int64_t[]){M * K}));
@@ -258,7 +258,7 @@ static void other_settings_are_refused(void **state)
     problem p = create(1, TL_METHOD_NMF);
     p.apply = fit_settings(K);
     refuse(&p, p.model, p.data, TLNMF_ERR_ARGUMENT,
-           "the settings are for task fit, not for this call");
+           "the settings are for task fit; this call needs settings of task apply");
     destroy(&p);
 }
 
