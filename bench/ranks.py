@@ -55,7 +55,7 @@ def one_of_powers(rng, dof, truth, shape, seed):
     v = draw(rng, truth, shape, 2 * N)
     X = (v * rng.chisquare(dof, v.shape) / dof).T
     estimator = tlnmf.ISNMF(random_state=seed, threads=1, trace=False, dof=dof)
-    ranks = tlnmf.compare_ranks(np.sqrt(X.T), "1:6", method="nmf", transform="identity", seed=seed, threads=1)
+    ranks = tlnmf.compare_ranks(X.T, "1:6", input="power", dof=dof, seed=seed, threads=1)
     model = tlnmf.ISNMF(truth, random_state=seed, threads=1, dof=dof).fit(X[: N * 8 // 5])
     above = excess(model, X[N * 8 // 5 :], v[:, N * 8 // 5 :])
     return searched(estimator, X, 5), ranks.k, above
