@@ -271,16 +271,16 @@ class ThreadCounts(unittest.TestCase):
             self.assertEqual(_threads.default_threads(), 8)
 
     def test_calls_keep_to_it(self):
-        most = {}
-        for threads in (1, 3):
-            seen = most.setdefault(threads, [])
-
-            def count(state):
-                seen.append(len(os.listdir("/proc/self/task")))
-
-            with mock.patch("tlnmf._call.default_threads", lambda: threads):
-                tlnmf.fit(GCM, 3, starts=4, J=20, callback=count)
-        self.assertEqual(max(most[3]) - max(most[1]), 2)
+        code = """
+import os, tlnmf
+from tlnmf import _call, _threads
+_call.default_threads = _threads.default_threads = lambda n=0: {}
+seen = []
+Y = tlnmf.simulate.gcm(s=4, m=8, n=30, kbar=2).Y
+tlnmf.fit(Y, 3, starts=4, J=20, callback=lambda s: seen.append(len(os.listdir("/proc/self/task"))))
+print(max(seen))"""
+        one, three = (int(in_child(code.format(threads))) for threads in (1, 3))
+        self.assertEqual(three - one, 2)
 
 
 class Forks(unittest.TestCase):
