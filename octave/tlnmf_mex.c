@@ -3,8 +3,9 @@
  *   record = tlnmf_mex(task, Y, kind, options, given)
  *
  * task: "fit", "jd" or "apply". Y: dimensions reversed, so that its memory is in C order. kind:
- * "realisations", "covariances" or "power DOF" (roots of powers). options: {name, value, ..}. given: a struct, the start of a fit
- * or the model to apply. A record becomes a struct; dots and dashes of names become underscores. */
+ * "realisations", "covariances" or "power DOF" (roots of powers). options: {name, value, ..}.
+ * given: a struct, the start of a fit or the model to apply. A record becomes a struct; dots and
+ * dashes of names become underscores. */
 #include <mex.h>
 #include <stdio.h>
 #include <string.h>

@@ -503,11 +503,11 @@ TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, con
  * S is the number of realisations of the frame. E_h is the mean over activations h_k that are
  * exponentially distributed; their mean is the mean of row k of the model's H. Because h is not
  * fitted to the frame, more components score higher only if they predict better. Compare only
- * models of the same eps. A frame does not depend on the others. Its value is NaN if no realisation has the
- * frame or its weight is 0. A likelihood that leaves the range of double is TLNMF_ERR_NUMERIC.
- * Settings of task "apply", of which threads and max-seconds are used. The data must have
- * realisations and no mask. There is no partial result: if the progress function or max-seconds
- * stops the call, the error is TLNMF_ERR_CALLBACK. */
+ * models of the same eps. A frame does not depend on the others. Its value is NaN if no realisation
+ * has the frame or its weight is 0. A likelihood that leaves the range of double is
+ * TLNMF_ERR_NUMERIC. Settings of task "apply", of which threads and max-seconds are used. The data
+ * must have realisations and no mask. There is no partial result: if the progress function or
+ * max-seconds stops the call, the error is TLNMF_ERR_CALLBACK. */
 TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model,
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);

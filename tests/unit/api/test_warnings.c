@@ -143,8 +143,7 @@ static void comparisons_warn_once(void **state)
     tlnmf_ctx_set_log(ctx, hear, &h);
     assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
     assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "method=jd J=2 eps=1e-26"));
-    assert_ok(ctx,
-              tlnmf_compare_ranks(ctx, data, settings, (const int64_t[]){1, 2}, NULL, &ranks));
+    assert_ok(ctx, tlnmf_compare_ranks(ctx, data, settings, (const int64_t[]){1, 2}, NULL, &ranks));
     assert_int_equal(h.count, 2);
     assert_non_null(strstr(h.text[0], "subtract from each row its mean"));
     assert_non_null(strstr(h.text[1], "C is rounding noise"));
