@@ -6,6 +6,8 @@ static const cli_option options[] = {
      "with --whiten: keep this many principal components of the mean covariance, for data of lower "
      "rank; auto: its rank",
      &cli_asked.rank_reduce, GROUP_MODEL, CLI_RECORDED},
+    {"init-phi", "FILE", "start from this Phi (M, M)", &cli_asked.init_phi, GROUP_MODEL,
+     CLI_RECORDED | CLI_FILE_IN},
     {"o", "FILE", "file of the transform; .h5, .mat or .npz; - is standard output [phi.h5]",
      &cli_asked.output, GROUP_OUTPUT, 0},
     {0},
@@ -16,7 +18,7 @@ const cli_command cli_jd = {
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation: the orthogonal Phi that minimises L",
     .task = "jd",
-    .shared = " input missing weights header index columns drop init-phi force json explain strict "
+    .shared = " input missing weights header index columns drop force json explain strict "
               "checkpoint "
               "every iterate-after resume split q v ",
     .first =

@@ -54,7 +54,7 @@ if mkdir mnt && mount -t tmpfs -o size=128k none mnt 2>/dev/null; then
     expect 5 "" ... $separate -o mnt/st --force
     check "which file" grep -q 'mnt/st/.*No space left on device' "$err"
     kept "a full disk" mnt/st
-    long="timeout 30 tlnmf fit mnt/../big.npy -k 2 -J 100000000 --tol 0"
+    long="timeout 30 tlnmf fit mnt/../big.npy -k 2 -J 100000000 --tol 0 -q"
     npy_header big.npy "(200, 4)" && head -c $((8 * 800)) /dev/zero | tr '\0' '?' >>big.npy
     expect 5 "" "tlnmf fit: mnt/m.h5: cannot write: No space left on device" $long -o mnt/m.h5
     umount mnt

@@ -44,7 +44,7 @@ for command in "fit -k 1" jd info; do
         overflows.npy "$@"
     input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
     input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
-    expect 3 "" "tlnmf $name: complex.npy: dtype '<c16' is complex, which is not supported: save the real and the imaginary part as two realisations" \
+    expect 3 "" "tlnmf $name: complex.npy: the array is complex: save the real and the imaginary part as two realisations, or save its power, the squared magnitude, and use --input power" \
         tlnmf $name complex.npy "$@"
     input $name "objects.npy: dtype '|O' is Python objects (supported: f2-f8, i1-i8, u1-u8, b1)" \
         objects.npy "$@"

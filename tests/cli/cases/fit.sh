@@ -196,6 +196,11 @@ check "-v names the start from JD+NMF" [ "$(grep -c "^tlnmf fit: TL-NMF from the
 check "-v, no second start" eval '! grep -q "from start 2" "$err"'
 check "-v leaves standard output to the JSON" [ "$(head -n 1 "$out")" = "{" ]
 
+# A transform in single precision is replaced by the nearest orthogonal matrix.
+npy single.npy "(3, 3)" 0.6 0.8 0 -0.8 0.600001 0 0 0 1
+expect 0 ... "tlnmf fit: warning: the given Phi is orthogonal only to 1.2e-06: the nearest orthogonal matrix is used" \
+    tlnmf fit y.npy -k 1 -J 2 --init-phi single.npy --no-model
+
 # Methods
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd --json -J 20 --no-model
 check "method jd" grep -q '"method": "jd"' "$out"

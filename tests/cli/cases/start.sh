@@ -43,11 +43,11 @@ named H-nan.npy "the given H must be finite and not negative: row 1, column 1 is
 named H-negative.npy "the given H must be finite and not negative: row 1, column 3 is -0.5" --init-h
 named H-infinite.npy "the given H must be finite and not negative: row 0, column 0 is inf" --init-h
 named Phi-skew.npy \
-    "the given Phi is not orthogonal: Phi Phi' differs from I by 0.5 (at most 1e-08)" --init-phi
+    "the given Phi is not orthogonal: Phi Phi' differs from I by 0.5 (at most 1e-05). Use its polar factor U V', where U S V' is its singular value decomposition" --init-phi
 named Phi-zero.npy \
-    "the given Phi is not orthogonal: Phi Phi' differs from I by 1 (at most 1e-08)" --init-phi
+    "the given Phi is not orthogonal: Phi Phi' differs from I by 1 (at most 1e-05). Use its polar factor U V', where U S V' is its singular value decomposition" --init-phi
 named Phi-skew.npy \
-    "the given Phi is not orthogonal: Phi Phi' differs from I by 0.5 (at most 1e-08)" --transform
+    "the given Phi is not orthogonal: Phi Phi' differs from I by 0.5 (at most 1e-05). Use its polar factor U V', where U S V' is its singular value decomposition" --transform
 named Phi-nan.npy "the given Phi is not finite at row 0, column 1" --init-phi
 absent model.h5
 
