@@ -91,8 +91,8 @@ TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user),
  * how well the model separated remixed parts of the recording. */
 TLNMF_API tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                           const tlnmf_settings *settings, tlnmf_record **model);
-/* Estimates the most bytes that learning and separating may allocate. The estimate assumes the
- * largest candidate that the settings allow; often a fraction of it is used. */
+/* Upper estimate of the bytes that learning and separating allocate. It assumes the largest
+ * candidate that the settings allow. Most runs use much less. */
 TLNMF_API tlnmf_error tlnmf_learn_sources_memory(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                                  const tlnmf_settings *settings, double *bytes);
 

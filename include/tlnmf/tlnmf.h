@@ -361,7 +361,8 @@ TLNMF_API const char *tlnmf_task_name(size_t index);
 TLNMF_API const char *tlnmf_option_name(const char *task, size_t index);
 TLNMF_API tlnmf_option_kind tlnmf_option_kind_of(const char *task, const char *name);
 TLNMF_API const char *tlnmf_option_help(const char *task, const char *name);
-/* "fast|paper"; of an integer: the word for its lowest value, such as "auto"; "": none. */
+/* The choices, such as "fast|paper". For an integer option, the word for its lowest value, such as
+ * "auto", or "" if it has none. */
 TLNMF_API const char *tlnmf_option_choices(const char *task, const char *name);
 /* The default, as tlnmf_settings_get_text returns it for new settings. */
 TLNMF_API const char *tlnmf_option_default(const char *task, const char *name, char *buffer,
@@ -420,11 +421,12 @@ TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
 TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data,
                                                   const double *Y_or_null,
                                                   const int64_t shape_or_null[3]);
-/* For data whose squares are given powers: each is the mean of `dof` squares, such as 2 for
- * |STFT|^2. tlnmf_likelihood, tlnmf_compare_ranks and tlnmf_apply then count dof realisations. C
- * does not depend on it. */
+/* For data that are square roots of powers. Each power is the mean of `dof` independent squares;
+ * |STFT|^2 has 2. tlnmf_likelihood, tlnmf_compare_ranks and tlnmf_apply then count S dof
+ * realisations. C does not depend on it. */
 TLNMF_API tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof);
-/* Holds M, N, S (0 if given as covariances), columns, mean_power, missing. */
+/* Holds M, N, S (0 if given as covariances), columns, mean_power, mean_share, missing, and dof if
+ * tlnmf_data_set_dof was called. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 
@@ -483,7 +485,7 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
  *   3. neighbouring frames, if there is one realisation;
  *   4. otherwise entries of V.
  * Settings of task "fit": k is not read, and max-seconds limits the whole comparison;
- * if it passes before the first fold is complete, k is 0 and the outcome TLNMF_OUTCOME_TIME.
+ * if it passes before the first fold is complete, k is 0 and the outcome is TLNMF_OUTCOME_TIME.
  * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
  * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
  * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
@@ -534,7 +536,8 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        tlnmf_record **start);
 /* The number of starts that the program and Python use if the option `starts`, whose default is 1,
  * is not given: 0 (auto) for a fit of at most 500 unknowns (M M + (M + N) K) with solver fast,
- * without hops, exchange or a start (the fixed Phi of method nmf is not one); else 1. */
+ * without hops, exchange or a start; else 1. The fixed Phi of method nmf does not count as a
+ * start. */
 TLNMF_API int64_t tlnmf_usual_starts(const tlnmf_data *data, const tlnmf_settings *settings,
                                      const tlnmf_record *start_or_null);
 /* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will hold at

@@ -40,12 +40,13 @@ class Data:
         Averages frames: every `block` consecutive frames, or the `moving` frames around each.
     input : {"auto", "data", "covariances", "power"}
         What Y holds. "auto": covariances if all slices are symmetric, with a UserWarning; else
-        data. "power": V itself, such as a power spectrogram (M, N); of several (S, M, N), V is the
-        mean.
+        data. "power": V itself, such as a power spectrogram (M, N). If Y is (S, M, N), V is the
+        mean over S.
     dof : int, optional
-        With input="power": degrees of freedom of each power, by which held-out scores and the
-        verdict of `apply` count realisations. 2 (the default) for |STFT|^2, 1 for squares of real
-        coefficients, 2 S for the mean of S periodograms.
+        With input="power": degrees of freedom of each power. Held-out scores and the verdict of
+        `apply` use it. 2 (the default) for |STFT|^2, 1 for squares of real coefficients, 2 n if
+        each power is the mean of n periodograms. If Y is (S, M, N), pass the degrees of freedom of
+        one spectrogram.
     axes : str or sequence of str, optional
         Names of the axes of Y in their order, such as "epochs,channels,times". docs/arrays.md
         lists the names.
@@ -139,7 +140,7 @@ class Data:
         """Called with the realisations (S, M, N); Data do not keep them."""
 
     def _count(self, dof: Any) -> None:
-        """The data are roots of powers that have so many degrees of freedom."""
+        """The data are square roots of powers with `dof` degrees of freedom."""
         if dof != int(dof) or dof < 1:
             raise ValueError(f"dof = {dof} is not a positive integer")
         call, self.dof = Call(), int(dof)
@@ -221,7 +222,7 @@ def as_covariances(C: Any, name: str, axes: Any = None) -> Real:
     if M == columns:
         return x
     of_signals = f"{name} @ {name}.swapaxes(1, 2) / {name}.shape[2]"
-    advice = f"Compute those of signals (epochs, channels, times) by {of_signals}"
+    advice = f"If {name} holds signals (epochs, channels, times), pass {of_signals}"
     if axes is None and (N == M or N == columns):
         axis = 2 if N == M else 1
         words = ("channels,epochs,channels", "channels,channels,epochs")[axis - 1]

@@ -355,7 +355,7 @@ def apply(
         Weights of the entries of V, whose rows are the rows of the model's Phi: 0 ignores an entry.
     missing, block, moving, input, axes, dof
         As for `Data`. If the model was fitted to powers, Y holds powers of the same dof unless
-        `input` and `dof` say other.
+        `input` or `dof` is given.
     {options}
 
     Returns

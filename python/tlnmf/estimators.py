@@ -410,7 +410,8 @@ class ISNMF(_Factorisation):
     def _own(cls) -> Dict[str, Tuple[Any, str]]:
         text = (
             "degrees of freedom of each power, as for `tlnmf.Data`: 2 for |STFT|^2, 1 for squares\n"
-            "        of real coefficients (DCT), 2 S for the mean of S periodograms"
+            "        of real coefficients (DCT), 2 n if each power is the mean of n periodograms;\n"
+            "        for an X (S, N, M), the degrees of freedom of one spectrogram"
         )
         return {**super()._own(), "dof": (2, text)}
 

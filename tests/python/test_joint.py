@@ -85,7 +85,7 @@ class Problems(unittest.TestCase):
         calls = (tlnmf.joint_diagonalize, tlnmf.ajd, tlnmf.JointDiagonalizer().fit)
         epochs, C = np.random.RandomState(0).randn(20, 8, 100), mixtures(60, 8)[0]
         for call, name in zip(calls, "CXX"):
-            words = rf"covariances are \(N, M, M\).*by {name} @ {name}.swapaxes\(1, 2\) / {name}.shape"
+            words = rf"covariances are \(N, M, M\).*pass {name} @ {name}.swapaxes\(1, 2\) / {name}.shape"
             self.assertRaisesRegex(ValueError, words, call, epochs)
             words = f'axes="channels,channels,epochs" or np.moveaxis.{name}, 2, 0'
             self.assertRaisesRegex(ValueError, words, call, C.transpose(1, 2, 0))
