@@ -147,6 +147,8 @@ static const char *known_shape(const char *name)
 
     if (strncmp(name, "trace.", 6) == 0)
         return "rows";
+    if (strncmp(name, "other.trace.", 12) == 0)
+        return "other rows"; /* the other method has its own number of iterations */
     return where && (strstr(where, "model") || strstr(where, "separation")) ? tlnmf_result_shape(i)
                                                                             : "";
 }

@@ -103,7 +103,7 @@ static void print(FILE *out, const apply_work *w)
         fprintf(out, ", %.6g on the model's own data", own);
     fputc('\n', out);
     if (isfinite(excess))
-        fprintf(out, "  excess        %.3g, standard error %.2g; %.3g for permuted spectra\n",
+        fprintf(out, "  excess        %.3g, standard error %.2g; %.3g with permuted rows of V\n",
                 excess, tlnmf_record_get_real(a, "excess_error"),
                 tlnmf_record_get_real(a, "excess_random"));
     if (w->output != NULL)

@@ -295,7 +295,8 @@ static void warn_of_slices(const cli_call *call, const cli_input *input, const c
         return;
     cli_warn(call->command,
              "%s: slice %lld%s is not symmetric (entries (%lld, %lld) and (%lld, %lld) differ by "
-             "%.3g of %.3g): read as data (S, M, N); use --input covariances if it is not",
+             "%.3g of %.3g): read as data (S, M, N). If these are covariances, make them "
+             "symmetric: (C + C') / 2",
              input->spec, (long long)first.n, axis == 2 ? " along the last axis" : "",
              (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
              first.off, first.most);
@@ -313,11 +314,11 @@ static void suggest_axes(const cli_call *call, const cli_input *input, const cli
                          "nmf") != 0;
     if (!learns || N < 2 || !(M > 2 * N || (S > 2 * N && M > N)))
         return;
-    cli_say(call->command, "%s: shape %s is read as %s; if %s", input->spec,
+    cli_say(call->command, "%s: shape %s is read as %s. %s", input->spec,
             shape_text(a, shape, sizeof shape), a->rank == 3 ? "(S, M, N)" : "(M, N)",
-            a->rank == 3 ? "the last axis counts channels, use --axes trials,time,channels; if it "
-                           "counts realisations (MATLAB's M x N x S), --axes channels,time,trials"
-                         : "its rows are frames, use --axes time,channels");
+            a->rank == 3 ? "If the last axis is channels, use --axes trials,time,channels. If it "
+                           "is realisations (M x N x S), use --axes channels,time,trials"
+                         : "If its rows are frames, use --axes time,channels");
 }
 
 static void warn_of_guess(const cli_call *call, const cli_input *input, const cli_array *a)

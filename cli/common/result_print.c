@@ -224,15 +224,16 @@ static void print_starts(FILE *out, const tlnmf_record *model)
     long long completed = tlnmf_record_get_integer(model, "starts_completed");
     long long of_nmf = tlnmf_record_get_integer(model, "nmf_starts_completed");
     const char *method = tlnmf_record_get_text(model, "method");
-    if (completed > 1 || starts > 1)
-        fprintf(out, ", best %s found by %lld of %lld %sstarts",
+    if (completed > 1 && starts > 1)
+        fprintf(out, ", best %s found by %lld of %lld %sstarts%s",
                 strcmp(method, "jd") == 0    ? "L"
                 : strcmp(method, "nmf") == 0 ? "I"
                                              : "C",
                 (long long)tlnmf_record_get_integer(model, "starts_agree"), completed,
-                completed < starts ? "completed " : "");
+                completed < starts ? "completed " : "",
+                completed > starts ? ", one of them from JD+NMF" : "");
     if (of_nmf > 1)
-        fprintf(out, "%s I by %lld of %lld", completed > 1 || starts > 1 ? "," : ", best",
+        fprintf(out, ", best I by %lld of %lld starts of NMF",
                 (long long)tlnmf_record_get_integer(model, "nmf_starts_agree"), of_nmf);
 }
 
@@ -381,7 +382,7 @@ static const cli_sentence sentences[] = {
     {"components by",
      "The scores of several numbers of components k on data that the fit has not seen; lower is "
      "better. A k is as good as the best if its score is higher by less than the standard error."},
-    {"best C found by",
+    {"found by",
      "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
      "entry of V above it. If several did, it is probably the global minimum, but they may "
      "differ in Phi. If one did, more --starts may find a lower C."},
@@ -424,10 +425,20 @@ static const cli_sentence sentences[] = {
     {"model", "The file with the result and this summary: `tlnmf info` lists it."},
     {"page", "The report for a browser."},
 };
-static const cli_sentence jd_objective = {
-    "objective",
-    "L is how far the covariances are from being diagonal in Phi. Lower is better, but only runs "
-    "on the same data with the same eps can be compared."};
+/* The sentences of jd that differ. */
+static const cli_sentence of_jd[] = {
+    {"objective",
+     "L is how far the covariances are from being diagonal in Phi. Lower is better, but only runs "
+     "on the same data with the same eps can be compared."},
+    {"eps",
+     "The floor added to V: smaller powers do not matter. It should be about the power of the "
+     "noise. If most of V lies below eps, the result depends mainly on eps. If nothing lies below "
+     "it, the smallest powers have a large influence, and the minimum is harder to find."},
+    {"stopped",
+     "Why the run ended, and at which iteration. Converged is good. At the iteration limit, use a "
+     "larger -J. If no step lowers the objective, rounding limits the run; that is good if the "
+     "gradient is small."},
+};
 
 void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count)
 {
@@ -442,24 +453,33 @@ static bool is_jd(const cli_call *call)
     return strcmp(call->command->name, "jd") == 0;
 }
 
+static const cli_sentence *sentence_for(const cli_call *call, const cli_sentence *s)
+{
+    for (size_t i = 0; is_jd(call) && i < sizeof of_jd / sizeof *of_jd; i++)
+        if (strcmp(of_jd[i].label, s->label) == 0)
+            return &of_jd[i];
+    return s;
+}
+
 /* Explains the lines of the printed text; NULL: all lines that the command may print. The tables of
- * -k A:B and of the atoms have no label. */
+ * -k A:B and of the atoms have no label; the number of starts that agree is in the first line. */
 static void explain(FILE *out, const cli_call *call, const char *printed, const cli_result *r)
 {
-    static const char of_jd[] = " data objective eps stopped gradient time sums model ";
+    static const char jd_lines[] = " data objective eps stopped gradient time sums model ";
     char line[40];
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
         const cli_sentence *s = &sentences[i];
         snprintf(line, sizeof line, printed != NULL ? "\n  %-14s" : " %s ", s->label);
         bool wanted = printed != NULL ? strstr(printed, line) != NULL
-                                      : !is_jd(call) || strstr(of_jd, line) != NULL;
+                                      : !is_jd(call) || strstr(jd_lines, line) != NULL;
+        if (strcmp(s->label, "found by") == 0)
+            wanted = printed == NULL || strstr(printed, " found by ") != NULL;
         if (r != NULL && strcmp(s->label, "components by") == 0)
             wanted = r->rank_table != NULL;
         if (r != NULL && strcmp(s->label, "atoms") == 0)
             wanted = r->atoms != NULL;
         if (wanted)
-            cli_put_sentences(
-                out, is_jd(call) && strcmp(s->label, "objective") == 0 ? &jd_objective : s, 1);
+            cli_put_sentences(out, sentence_for(call, s), 1);
     }
 }
 

@@ -249,8 +249,8 @@ static void check_sounds(const label_study *s, const uint64_t *alike, tl_caveats
         caveats->sources |= both;
         if (found++ < SHOWN)
             tl_caveats_add(caveats, both,
-                           "the label %s (%s) sounds like %s (%s), and less like the others named "
-                           "%s: check its name",
+                           "the label %s (%s) sounds more like %s (%s) than like other labels %s: "
+                           "check its name",
                            tl_label_quote(s->sound->name[label->source], name[0]),
                            tl_label_place(s->sound, label, place[0]),
                            tl_label_quote(s->sound->name[as->source], name[1]),

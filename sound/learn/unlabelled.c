@@ -75,10 +75,10 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
         double at = (double)(mark(&p, schedule, sound->rate, found) * p.hop) / sound->rate;
         if (found->seconds > 0.0)
             snprintf(found->text, sizeof found->text,
-                     "%.2g s with %.2g %% of the energy have no label (first at %.4g s): %s",
+                     "%.2g s with %.2g %% of the energy have no label (first at %.4g s). %s",
                      found->seconds, 100.0 * found->energy, at,
-                     silent ? "treated as silence, as asked; all stems share it equally"
-                            : "any source may sound there (unlabelled = silent: none does)");
+                     silent ? "It is treated as silence; all stems share it equally"
+                            : "Any source may sound there; with unlabelled = silent, none does");
         error = widen(ctx, &p, schedule, found);
     }
     tl_release(&ctx->hooks, p.memory);

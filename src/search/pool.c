@@ -257,9 +257,9 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
     long long iterations = run->iterations;
     char from[64];
     name_start(pool, b, run->start, from, sizeof from);
-    const char *outcome = run->outcome == TLNMF_OUTCOME_ITERATIONS
-                              ? "not converged"
-                              : tlnmf_outcome_name(run->outcome);
+    const char *outcome = run->outcome == TLNMF_OUTCOME_ITERATIONS ? "not converged"
+                          : run->outcome == TLNMF_OUTCOME_TIME     ? "stopped by the time limit"
+                                                               : tlnmf_outcome_name(run->outcome);
     tl_log(pool->ctx, TLNMF_LOG_INFO, "%s from %s: %c = %.12g, %s after %lld iterations%s",
            b->job->name, from, b->job->score, tl_score_of(b->job, values), outcome, iterations,
            better ? ", the best" : "");

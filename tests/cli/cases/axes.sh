@@ -12,7 +12,7 @@ expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 -o covs.h5
 expect 0 ... "${recognised/fit/apply}" tlnmf apply covs.h5 covs.npy -o own.h5 --json
 check "apply reads covariances" [ "$(json own_data)" = true ]
 npy near.npy "(2, 2, 2)" 2 1.001 1 2 5 -3 -3 5
-expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N); use --input covariances if it is not" \
+expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N). If these are covariances, make them symmetric: (C + C') / 2" \
     tlnmf fit near.npy -k 1 --no-model
 # The same covariances with the frames on the last axis, or in the middle.
 npy last.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3 .5 2 5 4
@@ -30,7 +30,7 @@ for order in "last (M, M, N)" "middle (M, N, M)"; do
         tlnmf jd $file --json --force
 done
 npy nearly.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3.01 .5 2 5 4
-expect 0 ... "tlnmf fit: warning: nearly.npy: slice 1 along the last axis is not symmetric (entries (0, 1) and (1, 0) differ by 0.01 of 5): read as data (S, M, N); use --input covariances if it is not" \
+expect 0 ... "tlnmf fit: warning: nearly.npy: slice 1 along the last axis is not symmetric (entries (0, 1) and (1, 0) differ by 0.01 of 5): read as data (S, M, N). If these are covariances, make them symmetric: (C + C') / 2" \
     tlnmf fit nearly.npy -k 1 --no-model
 input fit "nearly.npy: shape (2, 2, 3): covariances are (N, M, M)" nearly.npy -k 1 --no-model --input covariances
 npy numbers.npy "(1, 1, 4)" 1 2 3 4
@@ -95,12 +95,12 @@ usage apply "--axes is for arrays, but x.wav is a sound" m.h5 x.wav --axes trial
 
 # Frames that are much longer than their number: the order may be another one.
 npy long.npy "(2, 7, 2)" 1 -2 3 -4 5 -6 7 -8 9 -1 2 -3 4 -5 -6 7 -8 9 -1 2 -3 4 -5 6 -7 8 -9 3
-orders="if the last axis counts channels, use --axes trials,time,channels; if it counts realisations (MATLAB's M x N x S), --axes channels,time,trials"
-expect 0 ... "tlnmf fit: long.npy: shape (2, 7, 2) is read as (S, M, N); $orders
+orders="If the last axis is channels, use --axes trials,time,channels. If it is realisations (M x N x S), use --axes channels,time,trials"
+expect 0 ... "tlnmf fit: long.npy: shape (2, 7, 2) is read as (S, M, N). $orders
 tlnmf fit: warning: frames of length 7, but only 2 frames: check the order of the axes" \
     tlnmf fit long.npy -k 1 -J 2 --no-model
 npy matlab.npy "(5, 3, 2)" 1 -2 3 -4 5 -6 7 -8 9 -1 2 -3 4 -5 -6 7 -8 9 -1 2 -3 4 -5 6 -7 8 -9 3 1 2
-expect 0 ... "tlnmf fit: matlab.npy: shape (5, 3, 2) is read as (S, M, N); $orders" tlnmf fit matlab.npy -k 1 -J 2 --no-model
+expect 0 ... "tlnmf fit: matlab.npy: shape (5, 3, 2) is read as (S, M, N). $orders" tlnmf fit matlab.npy -k 1 -J 2 --no-model
 expect 0 ... "" tlnmf fit matlab.npy -k 1 -J 2 --no-model --method nmf --transform dct
 expect 0 ... "tlnmf fit: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
     tlnmf fit long.npy -k 1 -J 2 --no-model --axes epochs,times,channels

@@ -190,7 +190,7 @@ check "the text has its C" grep -q "^  objective     C $C = L " "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --method tl --hops 0 -J 2 --tol 0 --starts 3 --no-model -v -q --json
 check "best_start in the JSON" [ "$(json best_start)" -eq $((best - 1)) ] # from 0
 near "C in the JSON" "$(json C)" "$C" 1e-11
-expect 0 ... ... tlnmf fit y.npy -k 2 -J 2 --no-model -v --json
+expect 0 ... ... tlnmf fit y.npy -k 2 -J 2 --starts 1 --no-model -v --json
 check "-v, one start" [ "$(grep -c "^tlnmf fit: TL-NMF from start 1: " "$err")" -eq 1 ]
 check "-v names the start from JD+NMF" [ "$(grep -c "^tlnmf fit: TL-NMF from the result of JD+NMF: " "$err")" -eq 1 ]
 check "-v, no second start" eval '! grep -q "from start 2" "$err"'
@@ -247,12 +247,18 @@ agree=$(json starts_agree)
 check "three agree" [ "$agree" -ge 3 ]
 check "the model has the option" eval 'tlnmf info easy.h5 -v | grep -Eq "^ +starts +0$"'
 expect 0 ... "" tlnmf fit easy.npy -k 2 --starts auto --threads 1 --no-model
-check "the summary says so" grep -Eq "^TL-NMF with 2 components: converged, .*, best C found by $agree of 5 starts$" "$out"
+check "the summary says so" grep -Eq "^TL-NMF with 2 components: converged, .*, best C found by $agree of 5 starts, one of them from JD\+NMF$" "$out"
 expect 0 ... "" tlnmf fit easy.npy -k 2 --method jd --starts 3 --no-model
-check "both stages of JD+NMF" grep -Eq "^JD\+NMF .*, best L found by [123] of 3 starts, I by [123] of 3$" "$out"
+check "both stages of JD+NMF" grep -Eq "^JD\+NMF .*, best L found by [123] of 3 starts, best I by [123] of 3 starts of NMF$" "$out"
+expect 0 ... "" tlnmf fit easy.npy -k 2 --starts 3 --explain --no-model
+check "the count is explained" grep -Fq "How many of the completed starts ended at the best C" "$out"
+expect 0 ... "" tlnmf fit easy.npy -k 2 --method jd --starts 1 --explain --no-model
+check "one start has no count" eval '! grep -Fq "How many of the completed starts" "$out"'
+expect 0 ... "" tlnmf fit easy.npy -k 2 --starts 2 --exchange --trace -o both.h5
+check "traces of both methods" eval 'tlnmf info both.h5 | grep -Fq other.trace'
 tlnmf simulate gcm -s 1 -o minima.npy
 expect 0 ... "" tlnmf fit minima.npy -k 5 --starts 6 --method tl --no-model
-check "many minima" grep -Eq ", best C found by 1 of 6 starts$" "$out"
+check "many minima" grep -Eq ", best C found by 1 of 6 starts(, one of them from JD\+NMF)?$" "$out"
 expect 0 ... ... tlnmf fit easy.npy --init easy.h5 --json --no-model
 check "a given start is the only one" [ "$(json starts) $(json starts_completed)" = "1 1" ]
 
@@ -280,7 +286,7 @@ check "the explanation says so" grep -q "If Phi is fixed, it has no meaning" <(t
 expect 0 ... "" tlnmf fit --explain
 check "all lines without an input" [ "$(grep -Ec "^  (data|eps check|atoms|components by)$" "$out")" -eq 4 ]
 expect 0 ... "" tlnmf jd --explain
-check "jd explains its own lines" [ "$(head -n 1 "$out")" = "  data" ]
+check "jd explains its own lines" [ "$(grep -E "^  [a-z]" "$out" | head -n 2 | tr -s "\n " " ")" = " found by data " ]
 check "jd has no C and no I" eval '! grep -Eq "TL-NMF|I = C" "$out"'
 
 # --eps-check: two neighbours of eps.

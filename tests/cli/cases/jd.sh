@@ -40,7 +40,7 @@ check "outcome" [ "$(json outcome)" = iterations ]
 
 # Slices that are not quite symmetric: data, unless --input covariances is given; auto warns.
 npy off.npy "(2, 2, 2)" 2 1 1.001 2 5 -3 -3 5
-off="off.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N); use --input covariances if it is not"
+off="off.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N). If these are covariances, make them symmetric: (C + C') / 2"
 expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --json --force
 check "read as data" [ "$(json S)" = 2 ]
 expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force

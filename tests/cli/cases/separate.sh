@@ -228,7 +228,7 @@ check "no figure" grep -q "all.wav: quality not estimated" "$out"
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
-check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label \(first at 2\.[0-9]+ s\): any source may sound there" "$err"
+check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
 near "everything is labelled" "$(json unlabelled_seconds)" 0 0

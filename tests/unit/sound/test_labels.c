@@ -137,8 +137,8 @@ static void exchanged_names_are_found(void **state)
     tl_caveats caveats = check(&t);
     expect(
         &caveats, 3,
-        "the label \"clarinet\" (duet.txt line 3, 0.79 s) sounds like \"flute\" (duet.txt line ");
-    expect(&caveats, 3, "the label \"flute\" (duet.txt line 7, 2.31 s) sounds like \"clarinet\"");
+        "the label \"clarinet\" (duet.txt line 3, 0.79 s) sounds more like \"flute\" (duet.txt line ");
+    expect(&caveats, 3, "the label \"flute\" (duet.txt line 7, 2.31 s) sounds more like \"clarinet\"");
 }
 
 static void missing_labels_are_found(void **state)
