@@ -391,7 +391,8 @@ static void run_one(int64_t i, int64_t last, void *arg)
 }
 
 /* Runs the starts of this process in one wave. All processes then have their scores, and agree
- * whether the batch ends here. */
+ * whether the batch ends here. A resumed batch reaches at least the best start of the checkpoint:
+ * only there does it have a point. */
 static bool run_wave(running *r, int64_t count)
 {
     tl_pool *pool = r->pool;
@@ -404,8 +405,10 @@ static bool run_wave(running *r, int64_t count)
     r->from += count;
     tl_distribute_scores(pool, b, b->first + r->from - count, count);
     tl_result_count(b->best, INFINITY);
-    return tl_distribute_any(pool, r->failed != TLNMF_OK || tl_pool_stopped(pool)) ||
-           b->best->info.agree >= TL_AUTO_ENOUGH || r->from == b->count;
+    bool ahead = pool->checkpoint.units != NULL && pool->checkpoint.found >= b->first + r->from;
+    bool stops = r->failed != TLNMF_OK || (!ahead && tl_pool_stopped(pool));
+    return tl_distribute_any(pool, stops) || r->from == b->count ||
+           (!ahead && b->best->info.agree >= TL_AUTO_ENOUGH);
 }
 
 /* Runs the starts of this process, then finds the best result of all processes. */
@@ -418,6 +421,8 @@ static tlnmf_error run_all(tl_pool *pool, const tl_batch *b, int64_t before)
         ;
     TRY(tl_distribute_batch(pool, b, before,
                             tl_comm_agree(pool->ctx, pool->data->frames_comm, r.failed)));
+    if (best->best_start < 0)
+        return tl_fail(pool->ctx, TLNMF_ERR_NUMERIC, "%s: no start has a result", b->job->name);
     tl_result_count(b->best, tl_score_of(b->job, (tl_values){best->C, best->L, best->I}));
     if (automatic && b->first == 0)
         best->starts = r.from;

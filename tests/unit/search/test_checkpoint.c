@@ -363,6 +363,35 @@ static void other_limits_keep_units(void **state)
                 "k=2 starts=3 J=61 solver=paper trace=true");
 }
 
+/* The best start of a checkpoint may lie beyond the starts that starts=auto would run. The resumed
+ * run keeps it, even if it is stopped at once. */
+static void auto_keeps_the_best_start(void **state)
+{
+    (void)state;
+    const char *common = "k=2 method=tl hops=0 J=60 threads=1 seed=";
+    for (int seed = 1; seed <= 4; seed++) {
+        char many[80], few[80];
+        snprintf(many, sizeof many, "starts=40 %s%d", common, seed);
+        snprintf(few, sizeof few, "starts=auto %s%d", common, seed);
+        problem p = create("fit", 6, 10, many), q = create("fit", 6, 10, few);
+        keeper k = {.each = INT64_MAX};
+        tlnmf_record *whole = run(&p, NULL, &k);
+        double C = tlnmf_record_get_real(whole, "C");
+        for (int stops = 0; stops < 2; stops++) {
+            canceller s = {.last = stops == 1 ? 0 : INT64_MAX};
+            tlnmf_ctx_set_progress(q.ctx, cancel_at, &s);
+            tlnmf_record *again = run(&q, &k.last, NULL);
+            assert_true(tlnmf_record_get_real(again, "orthogonality") < 1e-10);
+            assert_true(tlnmf_record_get_real(again, "C") <= C + 1e-9 * fabs(C));
+            tlnmf_record_free(again);
+        }
+        tlnmf_record_free(whole);
+        forget(&k);
+        destroy(&q);
+        destroy(&p);
+    }
+}
+
 /* A checksum protects packed records, so these states are forged: the blocks have arbitrary
  * numbers. The fit ends with an error or a model, and sanitizers report nothing. */
 static void forged_states_are_harmless(void **state)
@@ -546,6 +575,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(refuses_other_settings_and_data),
         cmocka_unit_test(refuses_other_records),
         cmocka_unit_test(other_limits_keep_units),
+        cmocka_unit_test(auto_keeps_the_best_start),
         cmocka_unit_test(long_starts_continue),
         cmocka_unit_test(forged_states_are_harmless),
         cmocka_unit_test(forged_shapes_are_harmless),
