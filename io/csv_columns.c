@@ -158,6 +158,8 @@ static bool mark_list(tlnmf_ctx *ctx, const char *file, const char *wanted, int6
 /* Whether a shell needs quotes around the text. */
 static const char *quote_for(const char *text)
 {
+    if (strchr(text, '\''))
+        return "\"";
     for (; *text; text++)
         if (!isalnum((unsigned char)*text) && !strchr("_-.,", *text))
             return "'";

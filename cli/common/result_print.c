@@ -231,7 +231,9 @@ static void print_starts(FILE *out, const tlnmf_record *model)
                                              : "C",
                 (long long)tlnmf_record_get_integer(model, "starts_agree"), completed,
                 completed < starts ? "completed " : "",
-                completed > starts ? ", one of them from JD+NMF" : "");
+                completed > starts + 1 ? ", some of them from JD+NMF"
+                : completed > starts   ? ", one of them from JD+NMF"
+                                       : "");
     if (of_nmf > 1)
         fprintf(out, ", best I by %lld of %lld starts of NMF",
                 (long long)tlnmf_record_get_integer(model, "nmf_starts_agree"), of_nmf);

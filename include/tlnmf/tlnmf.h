@@ -462,7 +462,7 @@ TLNMF_API tlnmf_error tlnmf_join_states(tlnmf_ctx *ctx, tlnmf_record *all,
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
-/* Learns Phi, W and H. Settings of task "fit". The start may hold Phi (M x M, orthogonal to 1e-8),
+/* Learns Phi, W and H. Settings of task "fit". The start may hold Phi (M x M, orthogonal to 1e-5),
  * W (M x K, no zero column) and H (K x N; zeros stay zero); missing ones are drawn as the settings
  * say. docs/tables.md and the table of results (tlnmf_result_name, tlnmf_result_help) explain the
  * values of the model. */
@@ -542,8 +542,9 @@ TLNMF_API int64_t tlnmf_usual_starts(const tlnmf_data *data, const tlnmf_setting
                                      const tlnmf_record *start_or_null);
 /* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will hold at
  * one time, in addition to the data and a trace. A trace needs at most 72 R (threads + 4) bytes,
- * with trace-all 72 R (threads + 8 starts + 8), where R = J (1 + j-tl) + 1. This memory is
- * allocated at the beginning, but rows that the fit does not reach are never written. */
+ * with trace-all 72 R (threads + 8 starts + 8), where R = J (1 + j-tl) + 1 and starts = 50 for
+ * auto. This memory is allocated at the beginning, but rows that the fit does not reach are never
+ * written. */
 TLNMF_API tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data,
                                    const tlnmf_settings *settings, double *bytes);
 

@@ -170,6 +170,6 @@ void tl_check_names(const tlnmf_sound *sound, uint64_t alike[TL_SOURCES_MAX], tl
                                                                     : "by one letter");
         }
     if (found > SHOWN)
-        tl_caveats_add(caveats, 0, "and %lld more pairs of names differ by one letter",
+        tl_caveats_add(caveats, 0, "and %lld more names are nearly the same as another",
                        (long long)(found - SHOWN));
 }

@@ -393,6 +393,7 @@ tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = tl_record_keep_if(compare(&c, *ranks), ranks);
     ctx->monitor->folds = 0;
+    ctx->monitor->k = 0;
     tl_monitor_leave(ctx->monitor, &outer);
     tl_units_free(c.units);
     for (int i = 0; i < c.tables; i++)

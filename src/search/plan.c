@@ -28,7 +28,7 @@ tl_plan tl_plan_make(const tlnmf_data *data, const tl_settings *opt, tl_goal goa
 
 void tl_plan_engine(tl_plan *plan, const tl_settings *opt, const tl_engine_ops *engine_or_null)
 {
-    int64_t starts = opt->exchange ? 2 * plan->P : plan->P;
+    int64_t starts = opt->starts == 0 ? TL_AUTO_WAVE : opt->exchange ? 2 * plan->P : plan->P;
     plan->engine = engine_or_null != NULL ? engine_or_null : tl_engine_of(opt);
     int at_once = plan->engine->at_once;
     plan->workers = (int)tl_min(at_once > 0 ? at_once : plan->threads, starts);

@@ -8,7 +8,7 @@
 
 /* A start given by the caller. Parts that are NULL are drawn as the settings say. */
 typedef struct tl_start {
-    const double *Phi; /* M x M, orthogonal to 1e-8 (then made orthogonal to rounding) */
+    const double *Phi; /* M x M, orthogonal to 1e-5 (then made orthogonal to rounding) */
     const double *W;   /* M x K, nonnegative, no zero column; normalised to columns of sum 1 */
     const double *H;   /* K x N, nonnegative; an entry at zero stays there */
 } tl_start;

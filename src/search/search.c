@@ -380,7 +380,8 @@ static tlnmf_error search(void *arg)
 static int threads_of(const tl_search_task *task)
 {
     const tl_engine_ops *engine = task->engine != NULL ? task->engine : tl_engine_of(task->opt);
-    int64_t starts = tl_min(engine->at_once, tl_starts_most(task->opt));
+    int64_t starts =
+        tl_min(engine->at_once, task->opt->starts > 0 ? task->opt->starts : TL_AUTO_WAVE);
     return (int)tl_max(tl_thread_count(task->opt->threads), starts);
 }
 

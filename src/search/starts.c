@@ -26,7 +26,7 @@ bool tl_starts_are_same(const tl_settings *opt, int64_t K, bool keeps_transform,
     return !draws_Phi && (K == 0 || (given.W != NULL && given.H != NULL));
 }
 
-/* A Phi that is orthogonal in single precision is accepted; normalise() orthogonalises it. */
+/* A Phi that is orthogonal in single precision is accepted; fill_Phi() orthogonalises it. */
 static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
 {
     const double most = 1e-5, rounded = 1e-8; /* printed with nine digits */
