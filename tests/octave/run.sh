@@ -15,5 +15,5 @@ cd "$work"
 CFLAGS="-O2 -Wall -Wextra -Werror" mkoctfile --mex -I"$root/include" "$root/octave/tlnmf_mex.c" \
     -L"$build" -ltlnmf "-Wl,-rpath,$build" -o tlnmf_mex.mex
 "$build/tlnmf" simulate gcm -s 3 -m 6 -n 20 -o Y.npy >/dev/null
-"$build/tlnmf" fit Y.npy -k 2 --seed 5 -o model.h5 >/dev/null
+"$build/tlnmf" fit Y.npy -k 2 --seed 5 --starts 1 -o model.h5 >/dev/null
 PROGRAM=$build/tlnmf OMP_WAIT_POLICY=passive octave --no-gui --no-init-file --quiet test_octave.m

@@ -62,7 +62,7 @@ class Manners(unittest.TestCase):
 
     def test_rows_are_frames(self):
         model = tlnmf.TLNMF(2, random_state=4).fit(X)
-        same = tlnmf.fit(X.T, 2, seed=4, method="tl")
+        same = tlnmf.fit(X.T, 2, seed=4, method="tl", starts=1)
         np.testing.assert_array_equal(model.transform_matrix_, same.Phi)
         np.testing.assert_array_equal(model.components_, same.W.T)
         np.testing.assert_array_equal(model.activations_, same.H.T)
