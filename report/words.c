@@ -223,15 +223,15 @@ static void say_method(io_buffer *page, const page_model *m)
 
 static void say_certificate(io_buffer *page, const page_model *m)
 {
-    double certificate = page_value(m, "certificate"), C = page_value(m, "C");
+    double certificate = page_value(m, "certificate"), entries = (double)m->M * (double)m->N;
     const char *means = page_word(m, "certificate_means");
     if (m->K == 0)
         return;
     page_raw(page, "<p><b>How sure:</b> ");
     if (isfinite(certificate)) {
         say_number(page, "C lies at most ", certificate, " above the lowest possible C");
-        if (isfinite(C) && C != 0.0)
-            page_format(page, " (%.2g %% of it)", 100.0 * certificate / fabs(C));
+        if (entries > 0.0)
+            page_format(page, " (%.3g per entry of V)", certificate / entries);
         page_raw(page, ", if the run found the global minimum of L. The search cannot prove "
                        "that; the more starts end at the same L, the likelier it is.</p>");
         return;

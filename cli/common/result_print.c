@@ -293,11 +293,13 @@ static void print_stop(FILE *out, const tlnmf_record *model)
                 tlnmf_record_get_integer(model, "K") > 0;
     long long first = tlnmf_record_get_integer(model, "iterations");
     long long second = tlnmf_record_get_integer(model, "nmf_iterations");
-    fprintf(out, "  stopped       %s: %s (iteration %lld)",
+    int64_t outcome = tlnmf_record_get_integer(model, "outcome_code");
+    bool cut = outcome == TLNMF_OUTCOME_TIME || outcome == TLNMF_OUTCOME_CANCELLED;
+    fprintf(out, "  stopped       %s: %s (%siteration %lld)",
             is_jd    ? "JD"
             : is_nmf ? "NMF"
                      : "TL-NMF",
-            cli_stop_words(model), both && is_nmf ? second : first);
+            cli_stop_words(model), cut ? "best start: " : "", both && is_nmf ? second : first);
     if (both)
         fprintf(out, is_nmf ? "; JD before it: iteration %lld" : "; NMF after it: iteration %lld",
                 is_nmf ? first : second);
@@ -411,7 +413,10 @@ static const cli_sentence sentences[] = {
      "The same fit at a third and at three times eps. The result does not depend on eps if C "
      "changes by less than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
     {"stopped",
-     "Which run ended, why, and at which iteration. Converged is good. At the iteration limit, use "
+     "Which run ended, why, and the iterations of the best start, without its hops. A time limit "
+     "or an "
+     "interruption ends the whole search; the best start may have converged before. Converged is "
+     "good. At the iteration limit, use "
      "a larger -J, or continue from this model with --init. If no step lowers the objective, "
      "rounding limits the run; that is good if the gradient is small."},
     {"gradient", "The norm of the gradient over Phi. If Phi is learnt, below 1e-5 is a minimum (or "
@@ -422,7 +427,8 @@ static const cli_sentence sentences[] = {
     {"atoms",
      "The strongest rows of Phi, each as the sinusoid that fits it best. An error below 0.05 is a "
      "clean sinusoid; near 1 it is not a sinusoid, and its frequency and note mean nothing."},
-    {"time", "Wall-clock time, and the processor time of all threads."},
+    {"time",
+     "Wall-clock time, also of the runs that were resumed, and the processor time of this run."},
     {"sums", "Sums over the processes that share the frames, and the time that they took."},
     {"model", "The file with the result and this summary: `tlnmf info` lists it."},
     {"page", "The report for a browser."},

@@ -6,16 +6,16 @@ import { choices, curves, element } from "./plot.mjs";
 
 const TRANSFORMS = ["auto", "DCT", "DFT", "STFT"];
 
-/** Groups the rows of a trace by start: {start: {x, y}}; values that are not numbers are skipped. */
+/** Groups the rows of a trace by start and stage: {key: {x, y}}; values that are not numbers are skipped. */
 export function linesOf(trace, quantity, against) {
   const lines = new Map();
   const values = trace[quantity];
   const count = values ? values.length : 0;
   for (let i = 0; i < count; i++) {
     if (!Number.isFinite(values[i])) continue;
-    const start = trace.start ? trace.start[i] : 0;
-    if (!lines.has(start)) lines.set(start, { x: [], y: [] });
-    const line = lines.get(start);
+    const key = `${trace.start ? trace.start[i] : 0}.${trace.stage ? trace.stage[i] : 0}`;
+    if (!lines.has(key)) lines.set(key, { x: [], y: [] });
+    const line = lines.get(key);
     const x = against === "time" ? trace.seconds[i] : line.x.length + 1;
     line.x.push(x);
     line.y.push(values[i]);
@@ -78,7 +78,7 @@ class Traces {
     const others = this.starts && this.starts.start ? [...linesOf(this.starts, this.quantity, this.against).values()].slice(0, MOST_STARTS) : [];
     let lines = [...(others.length > 1 ? others : []), ...kept];
     if (this.distance) lines = distances(lines);
-    const last = lines.length - 1;
+    const thin = lines.length - kept.length;
     const positive = this.distance || this.quantity === "step" || this.quantity === "gradient";
     this.box.replaceChildren();
     curves(this.box, {
@@ -88,10 +88,10 @@ class Traces {
       x: this.against === "time" ? "time (s)" : "iteration",
       y: this.distance ? `${this.quantity} - least` : this.quantity,
       yLog: positive && lines.some((l) => l.y.some((y) => y > 0)),
-      series: lines.map((_, i) => (i === last ? { label: "kept", colour: () => sourceColour(0), width: 2 } : { label: `start ${i + 1}`, colour: () => ink("line"), width: 1 })),
+      series: lines.map((_, i) => (i >= thin ? { label: "kept", colour: () => sourceColour(0), width: 2 } : { label: `run ${i + 1}`, colour: () => ink("line"), width: 1 })),
       data: onOneAxis(lines),
     });
-    const text = last > 0 ? `The thick line is the start that was kept; the thin lines are the ${last} starts.` : "";
+    const text = thin > 0 ? `The thick line is the run that was kept; the thin lines are the ${thin} runs of all starts.` : "";
     this.box.append(element("p", { class: "hint" }, text));
   }
 }

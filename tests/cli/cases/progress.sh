@@ -15,7 +15,7 @@ if script -qec true /dev/null >/dev/null 2>&1; then
     check "the line" grep -Eq "${erase}TL-NMF \[\.{20}\] iteration [0-9]+ of 100000000, [0-9.e+]+/s, \
 best C -?[0-9.e+]+, at most [0-9]+ s left$" lines
     check "the text replaces it" grep -q "^${erase}TL-NMF with 5 components: not converged" lines
-    check "the text is complete" grep -Eq "^  stopped       (TL-NMF|JD|NMF): the time limit was reached \(iteration [0-9]+\)$" lines
+    check "the text is complete" grep -Eq "^  stopped       (TL-NMF|JD|NMF): the time limit was reached \(best start: iteration [0-9]+\)$" lines
 
     on_terminal tlnmf fit y.npy -k 5 --method nmf --solver paper --tol 0 --no-model $long 1
     check "nmf has C" grep -Eq "${erase}NMF .* iteration [0-9]+ of 100000000, .*, best C -?[0-9.e+]+," lines

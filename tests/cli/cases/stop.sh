@@ -39,7 +39,7 @@ kill -INT $pid
 wait $pid || true
 check "nor the partial model of an earlier run" [ -s HUP.partial-2.h5 -a "$(<HUP.h5)" = mine ]
 check "the text says that it was interrupted" \
-    grep -Eq "^  stopped       (TL-NMF|JD|NMF): interrupted \(iteration [0-9]+\)" "$out"
+    grep -Eq "^  stopped       (TL-NMF|JD|NMF): interrupted \(best start: iteration [0-9]+\)" "$out"
 
 # SIGKILL: existing files remain complete.
 cp INT.partial.h5 INT.h5
@@ -97,7 +97,7 @@ done
 expect 0 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.5 --json -o time.h5
 check "outcome" [ "$(json outcome)" = time ]
 expect 4 ... "" tlnmf fit y.npy -k 5 --solver paper -J 100000000 --tol 0 --max-seconds 0.2 --method tl --strict --no-model
-check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): the time limit was reached \(iteration [0-9]+\)$" "$out"
+check "the text says why" grep -Eq "^  stopped       (TL-NMF|JD|NMF): the time limit was reached \(best start: iteration [0-9]+\)$" "$out"
 
 # The time limit ends reading, with a message.
 npy_header large.npy "(4000, 5000)"
