@@ -29,7 +29,8 @@ if(MAN_PAGES)
   install(FILES ${MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endif()
 set(docdir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tlnmf)
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${docdir} COMPONENT documentation)
+install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CONTRIBUTING.md SECURITY.md
+        DESTINATION ${docdir} COMPONENT documentation)
 install(DIRECTORY docs examples DESTINATION ${docdir} COMPONENT documentation
         PATTERN CMakeLists.txt EXCLUDE)
 

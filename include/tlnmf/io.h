@@ -73,8 +73,8 @@ TLNMF_API tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path
                                                 tlnmf_io_next_fn next, void *user);
 /* Reads a model. The record holds the arrays, M, N (0: there is no H), K, the text `summary` if
  * there is one, and the scalars and lists of texts of the summary under the library's names (null
- * is NaN where the table of results has a real, else it is skipped). tlnmf_apply takes any model,
- * tlnmf_separate any model of a separation. */
+ * is NaN where the table of results has a real, else it is skipped). tlnmf_apply takes the model of
+ * a fit, tlnmf_separate that of a separation. */
 TLNMF_API tlnmf_error tlnmf_io_read_model(tlnmf_ctx *ctx, const char *path, tlnmf_record **model);
 
 /* Describes a file: format, arrays with types and shapes, a model's summary, as a JSON object in

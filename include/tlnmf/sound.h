@@ -87,8 +87,11 @@ TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user),
 
 /* Learns a model of the sources of a sound, from its labels if it has any, otherwise blindly.
  * Settings of task "learn". The progress counts candidates (stage "choose") and the iterations of
- * each. The model holds Phi, W, eps, the parameters of the frames, the names of the sources, and
- * how well the model separated remixed parts of the recording. */
+ * each. The model holds eps, the parameters of the frames, the names of the sources, and how well
+ * it separated remixed parts of the recording. Its candidates are arrays of the groups member.0,
+ * member.1, ..; a model of one candidate may hold Phi and W instead. Only tlnmf_separate and the
+ * files read it. If the progress function stops the call, the model holds what was learnt so far.
+ */
 TLNMF_API tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                           const tlnmf_settings *settings, tlnmf_record **model);
 /* Upper estimate of the bytes that learning and separating allocate. It assumes the largest

@@ -30,7 +30,8 @@
  *   Callbacks   Allocator, log and progress functions may be called from any thread that works for
  *               a call, but never after the call has returned. Only one thread at a time calls a
  *               log or progress function; several may call the allocator concurrently. A callback
- *               must not call the library with the same context.
+ *               must not call the library with the same context, except for tlnmf_poll, tlnmf_fail
+ *               and, in functions that read or write samples, the functions of tlnmf/io.h.
  *   ABI         Within a major version (before 1.0: within a minor version) functions, options and
  *               results are only added, and numbers of enumerations do not change. */
 #ifndef TLNMF_TLNMF_H
@@ -137,8 +138,9 @@ typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf
 typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *user);
 
 /* The progress function. It is called after each iteration, and every few milliseconds in between.
- * Return nonzero to stop the call. A fit, a comparison or a separation then returns TLNMF_OK with
- * the best point so far and the outcome TLNMF_OUTCOME_CANCELLED; a call that has no partial result,
+ * Return nonzero to stop the call. A fit or a comparison then returns TLNMF_OK with the best point
+ * so far and the outcome TLNMF_OUTCOME_CANCELLED. So does a separation; the
+ * samples after the point where it stopped are not written. A call that has no partial result,
  * such as new data, returns TLNMF_ERR_CALLBACK. `progress` holds stage, complete (1: an iteration
  * is done, 0: inside one), start, starts, iteration, iterations, C, L, I, step, score, done, k,
  * fold, folds (0 outside tlnmf_compare_ranks), seconds and seconds_left; a real is NaN if the stage
@@ -226,8 +228,8 @@ TLNMF_API void tlnmf_ctx_set_gpu(tlnmf_ctx *ctx, int32_t number);
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* A record is a set of named integers, reals, texts, lists of texts, and arrays with their shapes.
- * Fits, evaluations, scores and files return records; starts and models are passed as records. A
- * model is a record that holds at least Phi and eps, and W if there are components. A start is a
+ * Fits, evaluations, scores and files return records; starts and models are passed as records. The
+ * model of a fit holds at least Phi and eps, and W if there are components. A start is a
  * record with any of Phi, W and H. It may be a whole model: a fit reads only these three. A call
  * that takes a start refuses names that are not in the table of results below. Names with a dot
  * form groups: `trace.C`, `option.seed`, `other.Phi`. */
@@ -514,7 +516,8 @@ TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);
 /* Fits H to single frames as they arrive. Creating an applier copies the model and checks it once;
- * a frame then allocates nothing. Settings of task "apply", of which J, tol and grad-tol are used.
+ * a frame then allocates nothing, except for 192 bytes of the OpenMP runtime at the first frame in
+ * each thread. Settings of task "apply", of which J, tol and grad-tol are used.
  * It computes in the calling thread; use an applier in one thread at a time. */
 typedef struct tlnmf_applier tlnmf_applier;
 
