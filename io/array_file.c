@@ -75,7 +75,7 @@ static void tell(const io_listing *listing, char *text, size_t size)
 /* The only numeric entry; NULL with an error that names the entries if there is not exactly one. */
 static const char *only_entry(tlnmf_ctx *ctx, const io_listing *listing, const char *name)
 {
-    const char *only = NULL, *complex_one = NULL;
+    const char *only = NULL, *complex_one = NULL, *structure = NULL;
     size_t found = 0;
     char have[400];
 
@@ -84,12 +84,16 @@ static const char *only_entry(tlnmf_ctx *ctx, const io_listing *listing, const c
             only = listing->entry[i].name;
         if (!complex_one && strcmp(listing->entry[i].dtype, "complex") == 0)
             complex_one = listing->entry[i].name;
+        if (strcmp(listing->entry[i].dtype, "struct") == 0)
+            structure = listing->entry[i].name;
     }
     if (found == 1)
         return only;
     tell(listing, have, sizeof have);
     if (found == 0 && complex_one)
         io_fail(ctx, TLNMF_ERR_INPUT, IO_COMPLEX, name, complex_one);
+    else if (found == 0 && structure)
+        io_fail(ctx, TLNMF_ERR_INPUT, IO_STRUCT, name, structure, structure);
     else if (found == 0)
         io_fail(ctx, TLNMF_ERR_INPUT, "%s: no array of real numbers (%s)", name, have);
     else

@@ -32,6 +32,8 @@ static inline bool io_false(void)
 #define io_goes_on(ctx, name, done, total) \
     (tlnmf_poll(ctx, "read", (double)(done), (double)(total)) == 0 || io_stopped(ctx, name))
 #define io_stopped(ctx, name) io_fail(ctx, TLNMF_ERR_CALLBACK, "%s: reading was interrupted", name)
+/* The message about a struct: the file, the variable, the variable again. */
+#define IO_STRUCT             "%s: %s is a struct: save a field as a variable of its own, as in Y = %s.data"
 /* The message about complex numbers, with the name of the file and what is complex. */
 #define IO_COMPLEX                                                                              \
     "%s: %s is complex: save the real and the imaginary part as two realisations, or save its " \

@@ -130,6 +130,8 @@ static bool check_shape(tlnmf_ctx *ctx, const io_source *source, mat_t *mat, con
 
     if (var->isComplex)
         return io_fail(ctx, TLNMF_ERR_INPUT, IO_COMPLEX, source->name, var->name);
+    if (var->class_type == MAT_C_STRUCT)
+        return io_fail(ctx, TLNMF_ERR_INPUT, IO_STRUCT, source->name, var->name, var->name);
     if (!is_numeric(var))
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s is %s, not an array of real numbers",
                        source->name, var->name, class_name(var->class_type));

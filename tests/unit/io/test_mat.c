@@ -133,13 +133,16 @@ static void test_errors(void **state)
          "realisations, or save its power, the squared magnitude, and use --input power"},
         {"zoo.mat:s", "zoo.mat: s is sparse, not an array of real numbers"},
         {"zoo.mat:c", "zoo.mat: c is cell, not an array of real numbers"},
-        {"zoo.mat:t", "zoo.mat: t is struct, not an array of real numbers"},
+        {"zoo.mat:t",
+         "zoo.mat: t is a struct: save a field as a variable of its own, as in Y = t.data"},
         {"zoo.mat:w", "zoo.mat: w is char, not an array of real numbers"},
         {"zoo.mat:deep", "zoo.mat: deep has 9 dimensions, at most 4 are read"},
         {"zoo.mat:X", "zoo.mat: no variable X (it has z, s, c, t, w, deep and 2 more)"},
         {"zoo.mat",
          "zoo.mat: contains several arrays; name one, as in zoo.mat:deep (it has z, s, c, t, w, "
          "deep and 2 more)"},
+        {"eeg.mat",
+         "eeg.mat: t is a struct: save a field as a variable of its own, as in Y = t.data"},
         {"junk.mat", "junk.mat: not a MATLAB file"},
         {"void.mat", "void.mat: empty file"},
         {"missing.mat:Y", "missing.mat: No such file or directory"},
@@ -148,12 +151,16 @@ static void test_errors(void **state)
 
     (void)state;
     put_zoo();
+    mat_t *eeg = new_file("eeg.mat", MAT_FT_MAT5);
+    put_variable(eeg, Mat_VarCreateStruct("t", 2, (size_t[]){1, 1}, (const char *[]){"f"}, 1), 0);
+    Mat_Close(eeg);
     put_file("junk.mat", "hello", 5);
     put_file("void.mat", "", 0);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         assert_fails(table[i].spec, TLNMF_ERR_INPUT, table[i].text);
     assert_reads("zoo.mat:none", 2, none, NULL);
     unlink("zoo.mat");
+    unlink("eeg.mat");
 }
 
 /* The dimensions are 8 + 16 + 8 bytes after the tag of the first variable, which is at 128. */
