@@ -31,16 +31,19 @@ static double *read_sound(const char *path, SF_INFO *info)
 /* Lines of start, TAB, end, TAB, name. */
 static void read_labels(tlnmf_ctx *ctx, const char *path, tlnmf_sound *sound)
 {
-    char line[512], name[256];
-    double start, end;
+    char line[512];
     FILE *file = fopen(path, "r");
-    for (int64_t i = 1; file != NULL && fgets(line, sizeof line, file) != NULL; i++)
-        if (sscanf(line, "%lf\t%lf\t%255[^\n]", &start, &end, name) == 3) {
-            int64_t before = sound->span_count;
-            check(ctx, tlnmf_sound_add_label(ctx, sound, name, start, end));
-            if (sound->span_count > before)
-                sound->span[before].line = i;
-        }
+    for (int64_t i = 1; file != NULL && fgets(line, sizeof line, file) != NULL; i++) {
+        char *rest, *name;
+        double start = strtod(line, &rest), end = strtod(rest, &name);
+        if (rest == line || name == rest || *name != '\t')
+            continue;
+        name[strcspn(name, "\n")] = '\0';
+        int64_t before = sound->span_count;
+        check(ctx, tlnmf_sound_add_label(ctx, sound, name + 1, start, end));
+        if (sound->span_count > before)
+            sound->span[before].line = i;
+    }
     if (file == NULL || sound->span_count == 0) {
         fprintf(stderr, "%s: no labels\n", path);
         exit(1);

@@ -4,8 +4,8 @@
  *     cc separate.c $(pkg-config --cflags --libs tlnmf_io) -o separate
  *     ./separate mix.flac labels.txt out method=tl seed=3
  *
- * writes out-1.wav, out-2.wav, .. for the names in the labels, out.h5 and out.txt. The options are those of the
- * task "learn". */
+ * writes out-1.wav, out-2.wav, .. for the names in the labels, out.h5 and out.txt. The options are
+ * those of the task "learn". */
 #include <tlnmf/io.h>
 
 #include <stdio.h>

@@ -200,7 +200,8 @@ static void read_piece(int64_t piece, void *arg)
     reading *r = arg;
     int64_t end = (piece + 1) * PIECE < r->units ? (piece + 1) * PIECE : r->units;
     int64_t tile = r->tile_rows + (r->tile_rows + 8) * r->tile_columns, total = r->count;
-    unsigned char *room = malloc((size_t)(r->in.h->fortran ? tile * 8 : NUMBERS * r->in.h->size));
+    unsigned char *room =
+        malloc((size_t)(r->in.h->fortran ? tile * 8 : (int64_t)NUMBERS * r->in.h->size));
 
     if (!room)
         atomic_store(&r->why, ENOMEM);

@@ -227,9 +227,10 @@ static int apply(apply_work *w)
         input.kind = "power";
         cli_say(call->command, "%s: read as powers V, as the data of the model", input.spec);
     }
-    const char *dof = tlnmf_record_get_text(w->model, "given.dof");
-    if (input.dof_text == NULL && dof != NULL && atoll(dof) > 0 && atoll(dof) <= 1000000000)
-        input.dof = atoll(dof);
+    const char *text = tlnmf_record_get_text(w->model, "given.dof");
+    int64_t dof = text != NULL ? strtoll(text, NULL, 10) : 0;
+    if (input.dof_text == NULL && dof > 0 && dof <= 1000000000)
+        input.dof = dof;
     if (cli_input_is(&input, "power") && !has_identity(w->model))
         return cli_fail(call->command, EXIT_USAGE,
                         "--input power requires a model whose transform is the identity");

@@ -257,13 +257,11 @@ void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time)
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
     bool wanted = out_of_time && (cli_asked.checkpoint != NULL || cli_asked.resume != NULL);
     unwatch(call);
-    if (done && wanted && exists)
+    if (exists && ((done && wanted) || code == EXIT_INTERRUPTED))
         cli_say(call->command, "--resume continues from %s", kept.path);
     else if (kept.own[0] != '\0' && done &&
              (!exists || is_ours(&now))) /* and temporaries after a kill */
         tlnmf_io_remove(kept.own);
-    else if (code == EXIT_INTERRUPTED && exists)
-        cli_say(call->command, "--resume continues from %s", kept.path);
     tlnmf_ctx_free(kept.ctx);
     memset(&kept, 0, sizeof kept);
 }

@@ -211,7 +211,7 @@ static void describe(const cli_command *command, const cli_option *row, const ch
     tlnmf_option_kind kind = own ? TLNMF_OPTION_FLAG : tlnmf_option_kind_of(task, name);
     if (!own && kind != TLNMF_OPTION_FLAG)
         fallback = tlnmf_option_default(task, name, value, sizeof value);
-    if (!own && strcmp(task, "fit") == 0 && strcmp(name, "starts") == 0)
+    if (!own && task != NULL && strcmp(task, "fit") == 0 && strcmp(name, "starts") == 0)
         fallback = "auto if M M + (M + N) K <= 500, else 1"; /* tlnmf_usual_starts() */
     if (row != NULL)
         argument = row->argument == NULL ? "" : row->argument;

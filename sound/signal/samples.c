@@ -353,7 +353,8 @@ tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tln
                          .end = end[i],
                          .low = low != NULL && high != NULL ? low[i] : 0.0,
                          .high = low != NULL && high != NULL ? high[i] : 0.0,
-                         .line = line != NULL && line[i] >= 0.0 && line[i] < 1e15 ? (int64_t)line[i] : 0};
+                         .line = line != NULL && line[i] >= 0.0 && line[i] < 1e15 ? (int64_t)line[i]
+                                                                                  : 0};
         if (g.name == NULL)
             return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the label track has no name number %lld",
                            (long long)i);

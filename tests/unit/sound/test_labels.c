@@ -135,10 +135,11 @@ static void exchanged_names_are_found(void **state)
     t.name[2] = "clarinet"; /* a solo of the flute */
     t.name[6] = "flute";
     tl_caveats caveats = check(&t);
-    expect(
-        &caveats, 3,
-        "the label \"clarinet\" (duet.txt line 3, 0.79 s) sounds more like \"flute\" (duet.txt line ");
-    expect(&caveats, 3, "the label \"flute\" (duet.txt line 7, 2.31 s) sounds more like \"clarinet\"");
+    expect(&caveats, 3,
+           "the label \"clarinet\" (duet.txt line 3, 0.79 s) sounds more like \"flute\" (duet.txt "
+           "line ");
+    expect(&caveats, 3,
+           "the label \"flute\" (duet.txt line 7, 2.31 s) sounds more like \"clarinet\"");
 }
 
 static void missing_labels_are_found(void **state)
