@@ -258,7 +258,8 @@ void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time)
     bool wanted = out_of_time && (cli_asked.checkpoint != NULL || cli_asked.resume != NULL);
     unwatch(call);
     if (exists && ((done && wanted) || code == EXIT_INTERRUPTED))
-        cli_say(call->command, "--resume continues from %s", kept.path);
+        cli_say(call->command, "--resume%s continues from %s", done ? " --force" : "",
+                kept.path); /* the output is there */
     else if (kept.own[0] != '\0' && done &&
              (!exists || is_ours(&now))) /* and temporaries after a kill */
         tlnmf_io_remove(kept.own);

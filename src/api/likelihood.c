@@ -128,7 +128,7 @@ tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     const double log_2_pi = 1.8378770664093454836;
     tl_model_point point = {0};
     int64_t frames = 0;
-    double *x, mean;
+    double *x, mean = 0.0;
     TL_NEED_OUT(ctx, likelihood);
     TL_NEED(ctx, model);
     TL_NEED(ctx, data);

@@ -123,7 +123,7 @@ begin=$(date +%s%N)
 expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model
 check "in time" [ $((($(date +%s%N) - begin) / 1000000)) -lt 6000 ]
 check "incomplete" grep -Eq "^components .* Incomplete: the time limit was reached after [1-9] of 5 folds; the choice is provisional\.$" "$out"
-check "the fit has run" grep -Eq "^  stopped       (TL-NMF|JD|NMF): .* \(iteration [1-9]" "$out"
+check "the fit has run" grep -Eq "^  stopped       (TL-NMF|JD|NMF): .* \((best start: )?iteration [1-9]" "$out"
 expect 0 ... "" tlnmf fit large.npy -k 1:6 --max-seconds 1 --no-model --json
 check "incomplete in the JSON" [ "$(json rank_complete)" = false ]
 check "its folds" [ "$(json rank_folds)" -ge 1 -a "$(json rank_folds)" -lt 5 ]
