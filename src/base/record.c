@@ -306,7 +306,7 @@ static tlnmf_error copy_texts(tlnmf_ctx *ctx, const tlnmf_record *record, const 
     *begins = block;
     if (texts.size > 0)
         memcpy(*begins + texts.count, texts.bytes, texts.size);
-    for (size_t i = 0; i < texts.count; i++) {
+    for (size_t i = 0; block != NULL && i < texts.count; i++) {
         (*begins)[i] = at;
         at += strlen(texts.bytes + at) + 1;
     }

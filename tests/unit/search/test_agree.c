@@ -13,14 +13,16 @@ typedef struct scores {
 
 static void note(tlnmf_log_level level, const char *message, void *user)
 {
+    static const char head[] = "TL-NMF from start ", value[] = ": C = ";
     scores *s = user;
-    int start;
-    double C;
+    char *end;
     (void)level;
-    if (sscanf(message, "TL-NMF from start %d: C = %lf", &start, &C) == 2) {
-        s->of[start - 1] = C;
-        s->count++;
-    }
+    if (strncmp(message, head, strlen(head)) != 0)
+        return;
+    long start = strtol(message + strlen(head), &end, 10);
+    assert_true(start >= 1 && strncmp(end, value, strlen(value)) == 0);
+    s->of[start - 1] = strtod(end + strlen(value), NULL);
+    s->count++;
 }
 
 typedef struct problem {

@@ -235,7 +235,7 @@ static void texts_are_bounded(void **state)
     tl_caveats caveats = {0};
     (void)state;
     for (int i = 0; i < 140; i++)
-        strcat(name, "\xc3\xbb");
+        memcpy(name + 2 * i, "\xc3\xbb", 3);
     tl_label_quote(name, quoted);
     assert_int_equal(strlen(quoted), TL_QUOTED - 2); /* an even number of bytes of the name */
     assert_string_equal(quoted + strlen(quoted) - 5, "\xc3\xbb..\"");
