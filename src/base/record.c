@@ -304,9 +304,11 @@ static tlnmf_error copy_texts(tlnmf_ctx *ctx, const tlnmf_record *record, const 
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", name);
     TRY(copy_bytes(ctx, record, name, NULL, size, &block));
     *begins = block;
+    if (block == NULL) /* no texts */
+        return TLNMF_OK;
     if (texts.size > 0)
         memcpy(*begins + texts.count, texts.bytes, texts.size);
-    for (size_t i = 0; block != NULL && i < texts.count; i++) {
+    for (size_t i = 0; i < texts.count; i++) {
         (*begins)[i] = at;
         at += strlen(texts.bytes + at) + 1;
     }
