@@ -167,7 +167,7 @@ static void put_run(io_buffer *page, const page_model *m)
         page_format(page, "<h2 id=\"convergence-title\">%s</h2>\n", title);
     page_raw(page, "<div id=\"traces\">");
     if (tlnmf_record_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
-        page_raw(page, "<p>The model has no trace: fit with --trace or --report to keep it.</p>");
+        page_raw(page, "<p>The model has no trace. The option --trace keeps it.</p>");
     page_raw(page, "</div>\n<div id=\"candidates\"></div></section>\n");
 }
 
@@ -189,8 +189,8 @@ static void put_navigation(io_buffer *page, const page_model *m, const page_soun
 static void put_look(io_buffer *page, const page_model *m)
 {
     page_raw(page, "<section id=\"look\" aria-labelledby=\"look-title\"><h2 id=\"look-title\">Look"
-                   "</h2>\n<p>Power of the coefficients, V = |&Phi;Y|<sup>2</sup>, and its model "
-                   "W H, in dB on one scale. ");
+                   "</h2>\n<p>Power of the coefficients, V = |&Phi;Y|<sup>2</sup>");
+    page_raw(page, m->K > 0 ? ", and its model W H, in dB on one scale. " : ", in dB. ");
     const char *why = tlnmf_record_get_text(m->about, "without");
     if (m->V == NULL && !m->separated) {
         page_raw(page, "The data are not in the model");

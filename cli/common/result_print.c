@@ -394,8 +394,9 @@ static const cli_sentence sentences[] = {
              "compression."},
     {"objective",
      "TL-NMF minimises C: up to a constant and a factor the negative log-likelihood of the data. "
-     "L is how far the covariances are from being diagonal in Phi; it does not depend on W "
-     "and H. Lower is better, but only fits of the same data with the same eps can be compared. "
+     "L is smallest if Phi makes the covariances as diagonal as possible; it does not depend on W "
+     "and H, and its zero has no meaning. Lower is better, but only fits of the same data with the "
+     "same eps can be compared. "
      "I = C - L is how badly W H describes the power V, in nats; 0 is perfect. Divide it by M N: "
      "below 0.01 per entry the fit is close. With S realisations chance alone leaves about 1 / S."},
     {"method",
@@ -407,8 +408,10 @@ static const cli_sentence sentences[] = {
      "improved noticeably. It is valid if the search found the global minimum of L."},
     {"eps",
      "The floor added to V and W H: smaller powers do not matter. It should be about the power of "
-     "the noise. If most of V lies below eps, the result depends mainly on eps. If nothing lies "
-     "below it, the smallest powers have a large influence, and the minimum is harder to find."},
+     "the noise. If most of V lies below eps, the result depends mainly on eps. With few "
+     "realisations "
+     "and nothing below eps, the smallest powers have a large influence, and the minimum is harder "
+     "to find."},
     {"eps check",
      "The same fit at a third and at three times eps. The result does not depend on eps if C "
      "changes by less than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
@@ -436,12 +439,15 @@ static const cli_sentence sentences[] = {
 /* The sentences of jd that differ. */
 static const cli_sentence of_jd[] = {
     {"objective",
-     "L is how far the covariances are from being diagonal in Phi. Lower is better, but only runs "
+     "L is smallest if Phi makes the covariances as diagonal as possible. Its zero has no meaning. "
+     "Lower is better, but only runs "
      "on the same data with the same eps can be compared."},
     {"eps",
      "The floor added to V: smaller powers do not matter. It should be about the power of the "
-     "noise. If most of V lies below eps, the result depends mainly on eps. If nothing lies below "
-     "it, the smallest powers have a large influence, and the minimum is harder to find."},
+     "noise. If most of V lies below eps, the result depends mainly on eps. With few realisations "
+     "and "
+     "nothing below eps, the smallest powers have a large influence, and the minimum is harder to "
+     "find."},
     {"stopped",
      "Why the run ended, and at which iteration. Converged is good. At the iteration limit, use a "
      "larger -J. If no step lowers the objective, rounding limits the run; that is good if the "

@@ -137,7 +137,8 @@ typedef void (*tlnmf_release_fn)(void *block, void *user);
 typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
 typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *user);
 
-/* The progress function. It is called after each iteration, and every few milliseconds in between.
+/* The progress function. It is called after each iteration, and every few milliseconds in between,
+ * except by tlnmf_score, which cannot be stopped.
  * Return nonzero to stop the call. A fit or a comparison then returns TLNMF_OK with the best point
  * so far and the outcome TLNMF_OUTCOME_CANCELLED. So does a separation; the
  * samples after the point where it stopped are not written. A call that has no partial result,

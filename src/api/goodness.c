@@ -287,6 +287,9 @@ static bool is_overfitted(const tl_goodness_task *task)
     return M * N * S < 2.5 * parameters || (own->Phi_learnt && N * S < 3.0 * M);
 }
 
+/* Data of a mean power below this share of eps differ little from silence. */
+static const double HIDDEN = 0.3;
+
 /* Why the test is not possible; NULL: it is. */
 static const char *obstacle(const tl_goodness_task *task)
 {
@@ -306,6 +309,8 @@ static const char *obstacle(const tl_goodness_task *task)
         return "cannot tell: frames of these data are weighted, masked, missing or overlapping";
     if (tl_min(task->data->N, own->N) < FEWEST_FRAMES)
         return "cannot tell: too few frames";
+    if (task->data->mean_power < HIDDEN * task->model->eps)
+        return "cannot tell: most of these data lie below the eps of the model; check their unit";
     if (is_overfitted(task))
         return "cannot tell: the model was learnt from too few data";
     return task->converged ? NULL : "cannot tell: the fit of H did not converge";

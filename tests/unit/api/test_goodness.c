@@ -198,6 +198,12 @@ static void new_data_may_be_unsuitable(void **state)
                  "cannot tell: these data are covariances of an unknown number of realisations",
                  NULL);
     expect_words(ctx, model, sample(ctx, 5, 4, SAME, 4), "cannot tell: too few frames", NULL);
+    simulate_gcm(ctx, (gcm_recipe){5, M, N, K, SAME, 4, TL_STREAM_OWN}, Y, NULL, NULL);
+    for (int64_t i = 0; i < 5 * M * N; i++)
+        Y[i] *= 1e-6; /* another unit */
+    expect_words(ctx, model, data_of(ctx, Y, 5, M, N),
+                 "cannot tell: most of these data lie below the eps of the model; check their unit",
+                 NULL);
     free(Y);
     free(ones);
     free(Sigma);
