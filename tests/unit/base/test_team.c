@@ -225,16 +225,19 @@ static tlnmf_error share_meeting(void *arg)
     return TLNMF_OK;
 }
 
+/* Only a piece in the caller's thread can meet the helper: a caller that waits does not help. */
 static void share_inner_meeting(int64_t first, int64_t last, void *arg)
 {
     (void)last;
-    if (first == 0)
+    if (first == 0 && tl_thread_index() == 0)
         meet_at_last(arg);
 }
 
 static tlnmf_error share_meeting_in_a_piece(void *arg)
 {
-    tl_share(2, 1, share_inner_meeting, arg);
+    const meeting *m = arg;
+    for (int again = 0; again < 100 && !atomic_load(&m->met); again++)
+        tl_share(2, 1, share_inner_meeting, arg);
     return TLNMF_OK;
 }
 
