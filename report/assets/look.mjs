@@ -40,6 +40,14 @@ export function rowsOfTicks(frequencies, low, high, count) {
   return [...new Set(rows)].filter((r) => r >= first && r <= last);
 }
 
+/** Positions of round ranks by energy, at the centres of their rows; rank 1 is at the top of `rows` rows. */
+export function ranksOfTicks(rows, M, low, high, count) {
+  const of = M / rows;
+  const ranks = ticks((rows - high) * of + 0.5, (rows - low) * of + 0.5, count).map(Math.round);
+  if (high >= rows) ranks.push(1);
+  return [...new Set(ranks)].filter((r) => r >= 1 && r <= M).map((r) => rows - (r - 0.5) / of);
+}
+
 /** The label of an axis of rows: their frequencies or numbers, or if they have none, their rank. */
 export function rowAxis(data) {
   if (data.unit === "") return "rank by energy";
@@ -102,13 +110,13 @@ class HeatMaps {
   /** Rows of round frequencies; by energy, of round ranks. */
   rowTicks() {
     const { low, high } = this.y;
-    if (this.order === "byEnergy") return ticks(low, high, 6);
-    return rowsOfTicks(this.rows.map((r) => r[1]), low, high, 6);
+    if (this.order === "byEnergy") return ranksOfTicks(this.rows.length, this.data.M, low, high, 6);
+    return rowsOfTicks(this.rows.map((r) => r[1]), low, high, 6).map((r) => r + 0.5);
   }
 
   rowName(v) {
     const row = Math.min(this.rows.length - 1, Math.max(0, Math.floor(v)));
-    if (this.order === "byEnergy") return String(Math.round(((this.rows.length - v) * this.data.M) / this.rows.length) || 1);
+    if (this.order === "byEnergy") return String(Math.round(((this.rows.length - v) * this.data.M) / this.rows.length + 0.5));
     return short(this.rows[row][1], this.data.unit === "cycles per sample" ? 2 : 3);
   }
 

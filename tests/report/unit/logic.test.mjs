@@ -5,7 +5,7 @@ import { bytesOf, decode, reduceToMax, rowOf } from "../../../report/assets/arra
 import { clockTime, orderBy, short, ticks, toCsv } from "../../../report/assets/numbers.mjs";
 import { fromOklab, heatColour, paint, sourceColour } from "../../../report/assets/colours.mjs";
 import { audible, positionAt, selection } from "../../../report/assets/player.mjs";
-import { panned, rowsOfTicks, zoomed } from "../../../report/assets/look.mjs";
+import { panned, ranksOfTicks, rowsOfTicks, zoomed } from "../../../report/assets/look.mjs";
 import { cosine, repeated } from "../../../report/assets/atoms.mjs";
 import { distances, linesOf, onOneAxis, ranked } from "../../../report/assets/convergence.mjs";
 import { columnsCsv } from "../../../report/assets/main.mjs";
@@ -123,4 +123,11 @@ test("traces with several starts and NaN", () => {
 test("candidates: members by weight, then others by score, unscored ones last", () => {
   const all = [["a", 1, 0, ""], ["b", null, 0, ""], ["c", 5, 0.2, ""], ["d", 4, 0.8, ""], ["e", 9, 0, ""]];
   assert.deepEqual(ranked(all).map((c) => c[0]), ["d", "c", "e", "a", "b"]);
+});
+
+test("ranks are at the centres of their rows", () => {
+  const at = ranksOfTicks(8, 8, 0, 8, 6);
+  assert.ok(at.includes(7.5)); // rank 1, the top row
+  assert.ok(at.every((v) => v % 1 === 0.5 && v > 0 && v < 8));
+  assert.equal(new Set(at).size, at.length);
 });
