@@ -1,6 +1,6 @@
 # The job script for one node: an interrupted run is requeued and then resumed.
 mkdir tools
-printf '#!/bin/sh\nshift\nexec "$@"\n' >tools/srun
+printf '#!/bin/sh\nwhile [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n' >tools/srun
 printf '#!/bin/sh\necho "$@" >requeued\n' >tools/scontrol
 chmod +x tools/srun tools/scontrol
 tlnmf simulate gcm -s 2 -m 6 -n 40 -o job.npy >/dev/null
