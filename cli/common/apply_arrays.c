@@ -136,8 +136,7 @@ static const cli_sentence sentences[] = {
      "0 for data of the same distribution. A difference counts from 2.5 standard errors on, or 3 "
      "with a single realisation. The last number is the excess of data in which the rows of V are "
      "permuted."},
-    {"data", "The file, its frames and realisations, and the columns that remain after "
-             "compression."},
+    CLI_DATA_SENTENCE,
     {"output", "The file with the new H, and Phi and W of the model: `tlnmf info` lists it."},
     {"objective", "C, L and I of the new data; see `tlnmf fit --explain`."},
     {"eps", "The floor of the model, which is also used here."},

@@ -152,6 +152,12 @@ void cli_explain(FILE *out, const cli_call *call);
 typedef struct cli_sentence {
     const char *label, *text;
 } cli_sentence;
+/* The same in the summaries of fit, jd and apply. */
+#define CLI_DATA_SENTENCE                                                                   \
+    {                                                                                       \
+        "data", "The file, its frames and realisations, and the columns that remain after " \
+                "compression."                                                              \
+    }
 void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count);
 /* The line that describes the data. */
 void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns);

@@ -17,7 +17,7 @@ const cli_option cli_shared_options[] = {
      &cli_asked.input.kind, IN, ARRAYS},
     {"dof", "INT",
      "with --input power: degrees of freedom of each power; 2: |STFT|^2; 1: squares of real "
-     "coefficients; 2 S: mean of S periodograms [2, or the model's]",
+     "coefficients; 2 n: means of n periodograms [2, or the model's]",
      &cli_asked.input.dof_text, IN, ARRAYS},
     {"axes", "A,B,C",
      "names of the axes, in the order of the array; trials (or epochs, realisations), channels (or "

@@ -390,8 +390,7 @@ static const cli_sentence sentences[] = {
      "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
      "entry of V above it. If several did, it is probably the global minimum, but they may "
      "differ in Phi. If one did, more --starts may find a lower C."},
-    {"data", "The file, its frames and realisations, and the columns that remain after "
-             "compression."},
+    CLI_DATA_SENTENCE,
     {"objective",
      "TL-NMF minimises C: up to a constant and a factor the negative log-likelihood of the data. "
      "L is smallest if Phi makes the covariances as diagonal as possible; it does not depend on W "
@@ -409,17 +408,15 @@ static const cli_sentence sentences[] = {
     {"eps",
      "The floor added to V and W H: smaller powers do not matter. It should be about the power of "
      "the noise. If most of V lies below eps, the result depends mainly on eps. With few "
-     "realisations "
-     "and nothing below eps, the smallest powers have a large influence, and the minimum is harder "
-     "to find."},
+     "realisations and nothing below eps, the smallest powers have a large influence, and the "
+     "minimum is harder to find."},
     {"eps check",
      "The same fit at a third and at three times eps. The result does not depend on eps if C "
      "changes by less than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
     {"stopped",
      "Which run ended, why, and the iterations of the best start, without its hops. A time limit "
-     "or an "
-     "interruption ends the whole search; the best start may have converged before. Converged is "
-     "good. At the iteration limit, use "
+     "or an interruption ends the whole search; the best start may have converged before. "
+     "Converged is good. At the iteration limit, use "
      "a larger -J, or continue from this model with --init. If no step lowers the objective, "
      "rounding limits the run; that is good if the gradient is small."},
     {"gradient", "The norm of the gradient over Phi. If Phi is learnt, below 1e-5 is a minimum (or "
@@ -440,14 +437,12 @@ static const cli_sentence sentences[] = {
 static const cli_sentence of_jd[] = {
     {"objective",
      "L is smallest if Phi makes the covariances as diagonal as possible. Its zero has no meaning. "
-     "Lower is better, but only runs "
-     "on the same data with the same eps can be compared."},
+     "Lower is better, but only runs on the same data with the same eps can be compared."},
     {"eps",
      "The floor added to V: smaller powers do not matter. It should be about the power of the "
      "noise. If most of V lies below eps, the result depends mainly on eps. With few realisations "
-     "and "
-     "nothing below eps, the smallest powers have a large influence, and the minimum is harder to "
-     "find."},
+     "and nothing below eps, the smallest powers have a large influence, and the minimum is harder "
+     "to find."},
     {"stopped",
      "Why the run ended, and at which iteration. Converged is good. At the iteration limit, use a "
      "larger -J. If no step lowers the objective, rounding limits the run; that is good if the "
