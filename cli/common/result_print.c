@@ -16,7 +16,7 @@ static void print_eps_check(FILE *out, const tlnmf_record *model, bool details)
     }
     fprintf(out, "  eps check     %s\n",
             tlnmf_record_get_integer(model, "eps_check.matters") == 1
-                ? "the result depends on eps: set it to the power of the noise (docs/choosing.md)"
+                ? "the result depends on eps: set it to the power of the noise (docs/howto/eps.md)"
                 : "the result does not depend on eps");
     for (int i = 0; details && i < 2; i++)
         fprintf(out,

@@ -489,9 +489,9 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
  *   4. otherwise entries of V.
  * Settings of task "fit": k is not read, and max-seconds limits the whole comparison;
  * if it passes before the first fold is complete, k is 0 and the outcome is TLNMF_OUTCOME_TIME.
- * The start may hold Phi. `ranks` holds the best k; docs/choosing.md says how reliable it is.
- * Checkpoints keep finished scores. If the progress function stops the comparison, the outcome is
- * TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
+ * The start may hold Phi. `ranks` holds the best k; docs/howto/components.md says how reliable it
+ * is. Checkpoints keep finished scores. If the progress function stops the comparison, the outcome
+ * is TLNMF_OUTCOME_CANCELLED. The stage of its progress is "ranks". */
 TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
                                           const tlnmf_settings *settings,
                                           const int64_t *range_or_null,

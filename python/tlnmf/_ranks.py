@@ -142,7 +142,7 @@ def compare_ranks(
     Ranks
         A mapping with the k that predicts best, k_sparing (the smallest k within one standard
         error of it), rank_by, rank_limits (what limits the choice, such as too few data), and
-        rank_table (a list with a row for each k). docs/choosing.md says how reliable it is.
+        rank_table (a list with a row for each k). docs/howto/components.md says how reliable it is.
 
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y

@@ -57,7 +57,7 @@ static tlnmf_error compare(tlnmf_ctx *ctx, tl_search_task how, tl_settings opt,
 
 static tlnmf_error put(tlnmf_ctx *ctx, const floor_check *check, tlnmf_record *model)
 {
-    /* docs/choosing.md explains them; C per entry and share of the energy */
+    /* docs/howto/eps.md explains them; C per entry and share of the energy */
     const double slight = 0.01, most = 0.9;
     const int64_t count = FLOORS;
     bool matters = false;

@@ -274,18 +274,19 @@ static void describe_limits(const tl_comparison *c, const tl_rank_table *t, char
         return;
     if (t->kind == TL_RANK_NEIGHBOURS)
         snprintf(text, size,
-                 "If the data change within %lld frames, this number is too low (docs/choosing.md)",
+                 "If the data change within %lld frames, this number is too low "
+                 "(docs/howto/components.md)",
                  S);
     else if (t->kind == TL_RANK_ENTRIES && learns)
         snprintf(text, size,
                  S == 1 ? "Too few data: with one realisation Phi fits their noise, and this is "
-                          "rarely the true number (docs/choosing.md)"
+                          "rarely the true number (docs/howto/components.md)"
                         : "Phi fits the noise of few realisations: this may not be the true number "
-                          "(docs/choosing.md)");
+                          "(docs/howto/components.md)");
     else if (t->kind != TL_RANK_ENTRIES && S <= TL_RANK_TOO_FEW)
         snprintf(text, size,
                  "Too few data: with %lld realisation%s the true number is rarely found; it may be "
-                 "larger (docs/choosing.md)",
+                 "larger (docs/howto/components.md)",
                  S, S == 1 ? "" : "s");
     else if (t->kind != TL_RANK_ENTRIES && S < 100)
         snprintf(text, size,

@@ -42,7 +42,7 @@ check "a note on few realisations" grep -Fxq "  4 realisations support this many
 expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit few.npy -k 1:3 --method jd --eps 1e-8 --no-model -v -q
 check "the time includes the comparison" awk '/^  time / { found = $2 >= $9 && $9 > 0 } END { exit !found }' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json
-check "too few data" [ "$(json rank_limits)" = "Too few data: with 2 realisations the true number is rarely found; it may be larger (docs/choosing.md)" ]
+check "too few data" [ "$(json rank_limits)" = "Too few data: with 2 realisations the true number is rarely found; it may be larger (docs/howto/components.md)" ]
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \
     tlnmf fit y.npy -k 3:3 -J 2 --no-model
 usage fit "k = 3:1 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
@@ -75,10 +75,10 @@ tlnmf simulate gcm -s 1 -o one.npy
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model -v -q
 check "by entries" grep -Fxq "components by held-out entries of V (5 folds): k = 1 is best and is used" "$out"
 check "entries decide" grep -Eq "^    1 .*  best: kept$" "$out"
-check "the limits of entries" grep -q "this is rarely the true number (docs/choosing.md)" "$out"
+check "the limits of entries" grep -q "this is rarely the true number (docs/howto/components.md)" "$out"
 check "then by neighbours" grep -Fxq "components by held-out neighbours (4 folds of 4): k = 1 is best" "$out"
 check "the limits of neighbours" \
-    grep -Fxq "  If the data change within 4 frames, this number is too low (docs/choosing.md)." "$out"
+    grep -Fxq "  If the data change within 4 frames, this number is too low (docs/howto/components.md)." "$out"
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model
 check "only the table that decides" [ "$(grep -c "^components by" "$out")" -eq 1 ]
 check "at most twelve lines" [ "$(wc -l <"$out")" -le 12 ]
@@ -92,7 +92,7 @@ expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model --jso
 check "entries alone" [ "$(json rank_by) $(grep -c heldout_C_per_entry "$out")" = "entries 2" ]
 expect 0 ... "" tlnmf fit one.npy --moving 3 -k 1:2 --method jd --no-model
 check "a note on frames that share realisations" \
-    grep -Fq " Phi fits the noise of few realisations: this may not be the true number (docs/choosing.md)." "$out"
+    grep -Fq " Phi fits the noise of few realisations: this may not be the true number (docs/howto/components.md)." "$out"
 check "no note on a single realisation" [ "$(grep -c "one realisation" "$out")" -eq 0 ]
 
 # Neighbours by hand: frames 0, 2, 4 are one realisation and 1, 3, 5 the other; the last is ignored.
@@ -185,6 +185,6 @@ npy covs.npy "(20, 6, 6)" $(awk 'BEGIN { for (n = 0; n < 20; n++) for (i = 0; i 
 expect 0 ... ... tlnmf fit covs.npy -k 1:3 --input covariances --no-model -v -q
 check "scores of covariances" grep -Eq "^    3 .*[0-9.]+ +[0-9.]+" "$out"
 check "a note on their realisations" \
-    grep -Fxq "  Phi fits the noise of few realisations: this may not be the true number (docs/choosing.md)." "$out"
+    grep -Fxq "  Phi fits the noise of few realisations: this may not be the true number (docs/howto/components.md)." "$out"
 expect 0 ... "" tlnmf fit clean.npy -k 1:2 --method nmf --transform identity --eps 1e-3 --no-model
 check "no note on Phi if Phi is kept" eval '! grep -q "Phi fits" "$out"'

@@ -204,7 +204,7 @@ static void frames_are_held_out_if_there_are_many(void **state)
     ranks = compare(&w, "method=jd", range, NULL);
     assert_string_equal(tlnmf_record_get_text(ranks, "rank_limits"),
                         "Too few data: with 3 realisations the true number is rarely found; it may "
-                        "be larger (docs/choosing.md)");
+                        "be larger (docs/howto/components.md)");
     tlnmf_record_free(ranks);
     destroy(&w);
 }
