@@ -428,6 +428,14 @@ TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *da
  * |STFT|^2 has 2. tlnmf_likelihood, tlnmf_compare_ranks and tlnmf_apply then count S dof
  * realisations. C does not depend on it. */
 TLNMF_API tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof);
+/* Prepares square roots of powers with gaps for tlnmf_data_from_realisations. Y {S, M, N} holds the
+ * roots; NaN marks a missing power. mask {M, N} holds the weights of the entries of V, 1 to use
+ * all. A missing power becomes the mean of the realisations that have it, or the mean power if none
+ * has it. Its mask is multiplied by the share of the realisations that have it: pass the mask to
+ * tlnmf_data_set_mask. *missing receives the number of missing powers. If it is NULL, only powers
+ * with a mask of 0 may be missing; all other NaN stay. */
+TLNMF_API tlnmf_error tlnmf_fill_missing_powers(tlnmf_ctx *ctx, double *Y, const int64_t shape[3],
+                                                double *mask, int64_t *missing_or_null);
 /* Holds M, N, S (0 if given as covariances), columns, mean_power, mean_share, missing, and dof if
  * tlnmf_data_set_dof was called. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
