@@ -137,15 +137,14 @@ typedef void (*tlnmf_release_fn)(void *block, void *user);
 typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
 typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *user);
 
-/* The progress function. It is called after each iteration, and every few milliseconds in between,
- * except by tlnmf_score, which cannot be stopped.
+/* The progress function. It is called after each iteration, and every few milliseconds in between.
  * Return nonzero to stop the call. A fit or a comparison then returns TLNMF_OK with the best point
  * so far and the outcome TLNMF_OUTCOME_CANCELLED. So does a separation; the
  * samples after the point where it stopped are not written. A call that has no partial result,
- * such as new data, returns TLNMF_ERR_CALLBACK. `progress` holds stage, complete (1: an iteration
- * is done, 0: inside one), start, starts, iteration, iterations, C, L, I, step, score, done, k,
- * fold, folds (0 outside tlnmf_compare_ranks), seconds and seconds_left; a real is NaN if the stage
- * lacks it. The record is valid during the call only. */
+ * such as new data or scores, returns TLNMF_ERR_CALLBACK. `progress` holds stage, complete (1: an
+ * iteration is done, 0: inside one), start, starts, iteration, iterations, C, L, I, step, score,
+ * done, k, fold, folds (0 outside tlnmf_compare_ranks), seconds and seconds_left; a real is NaN if
+ * the stage lacks it. The record is valid during the call only. */
 typedef int (*tlnmf_progress_fn)(const tlnmf_record *progress, void *user);
 
 TLNMF_API tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out); /* with malloc and free */
