@@ -37,7 +37,8 @@ TLNMF_API tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_settin
 typedef struct tlnmf_sound tlnmf_sound;
 
 /* Writes `count` samples of all channels, from sample `first` on, to x. If it returns nonzero, the
- * call that reads the sound returns TLNMF_ERR_CALLBACK. It runs in the thread of that call. */
+ * call that reads the sound returns TLNMF_ERR_CALLBACK. It runs in the thread of that call. To name
+ * the cause in the message of the call, pass it to tlnmf_fail with the context of the call. */
 typedef int (*tlnmf_read_fn)(int64_t first, int64_t count, double *x, void *user);
 
 /* Creates a sound that is read in pieces, so that it need not be in memory. rate is in Hz. */
@@ -100,7 +101,8 @@ TLNMF_API tlnmf_error tlnmf_learn_sources_memory(tlnmf_ctx *ctx, const tlnmf_sou
                                                  const tlnmf_settings *settings, double *bytes);
 
 /* Receives the next `count` samples of all channels of a stem. If it returns nonzero, the call
- * returns TLNMF_ERR_CALLBACK. It runs in the thread of the call. */
+ * returns TLNMF_ERR_CALLBACK. It runs in the thread of the call. tlnmf_fail names the cause, as in
+ * tlnmf_read_fn. */
 typedef int (*tlnmf_write_fn)(int64_t stem, int64_t first, int64_t count, const double *x,
                               void *user);
 
