@@ -4,6 +4,7 @@
 #include "sound/render/passes.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
