@@ -325,10 +325,25 @@ static bool takes_pieces(const char *path)
            (stat(path, &st) != 0 || S_ISREG(st.st_mode));
 }
 
+/* Calls the caller's function. The cause that it gives to tlnmf_fail becomes the fault. */
+static void call_next(io_pieces *pieces, double *x, int64_t count)
+{
+    char before[TLNMF_MESSAGE_SIZE];
+    tlnmf_ctx *ctx = pieces->ctx;
+    tlnmf_error error = tlnmf_last_error(ctx);
+
+    snprintf(before, sizeof before, "%s", tlnmf_message(ctx));
+    tlnmf_fail(ctx, TLNMF_OK, "");
+    if (pieces->next(x, count, pieces->user) != 0) {
+        snprintf(pieces->cause, sizeof pieces->cause, "%s", tlnmf_message(ctx));
+        pieces->fault = pieces->cause[0] ? pieces->cause : "it could not be collected";
+    }
+    tlnmf_fail(ctx, error, before);
+}
+
 bool io_pieces_next(io_pieces *pieces, double *x, int64_t count)
 {
-    if (pieces->next(x, count, pieces->user) != 0)
-        pieces->fault = "it could not be collected";
+    call_next(pieces, x, count);
     for (int64_t i = 0; !pieces->fault && i < count; i++)
         if (!isfinite(x[i]))
             pieces->fault = "it is not finite";
@@ -348,7 +363,7 @@ static bool collect(tlnmf_ctx *ctx, const char *path, io_pieces *pieces, int64_t
 tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path, const tlnmf_record *model,
                                       int64_t N, tlnmf_io_next_fn next, void *user)
 {
-    io_pieces pieces = {.next = next, .user = user};
+    io_pieces pieces = {.next = next, .user = user, .ctx = ctx};
     io_model m = {.record = model, .N = N, .H = &pieces};
     int64_t shape[TLNMF_MAX_DIMENSIONS];
 

@@ -5,7 +5,7 @@
 %
 % model is the info of tlnmf_fit, or a struct with Phi, W and eps. Y is M x N or S x M x N;
 % "axes" names its dimensions in another order. "input", "power" reads Y as powers, for a model of
-% powers; "dof" is as for tlnmf_fit.
+% powers; "dof" and "missing" are as for tlnmf_fit.
 function [H, info] = tlnmf_apply (model, Y, varargin)
   [Y, kind, ~, options] = tlnmf_arguments (Y, "realisations", varargin);
   info = tlnmf_mex ("apply", Y, kind, options, model);

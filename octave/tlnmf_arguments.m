@@ -1,9 +1,11 @@
-% tlnmf_arguments  Splits "input", "axes", "dof" and "start" from the options of the library, and brings
-% the array into the memory order of the library. Powers become roots, of kind "power DOF".
+% tlnmf_arguments  Splits "input", "axes", "dof", "missing" and "start" from the options of the library,
+% and brings the array into the memory order of the library. Powers become roots, of kind "power DOF", or
+% with "missing" of kind "power DOF missing"; other data with "missing" are of kind "incomplete".
 function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
   start = struct ();
   axes = "";
   dof = 2; % of |STFT|^2
+  missing = false;
   options = {};
   for i = 1:2:numel (given)
     if i == numel (given)
@@ -16,6 +18,8 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
         axes = given{i + 1};
       case "dof"
         dof = given{i + 1};
+      case "missing"
+        missing = logical (given{i + 1});
       case "start"
         start = given{i + 1};
       otherwise
@@ -23,8 +27,8 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
     end
   end
   if strcmp (kind, "covariances")
-    if ~isempty (axes)
-      error ("tlnmf:option", "axes are for data, not for covariances");
+    if ~isempty (axes) || missing
+      error ("tlnmf:option", "axes and missing are for data, not for covariances");
     end
     Y = permute (Y, [2 1 3]);
   else
@@ -36,6 +40,11 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
     end
     Y = sqrt (Y);
     kind = sprintf ("power %d", dof);
+    if missing
+      kind = [kind, " missing"];
+    end
+  elseif missing
+    kind = "incomplete";
   end
 end
 

@@ -7,7 +7,9 @@
 %
 % Y is M x N, frames in columns, or S x M x N with S realisations, as in a .mat file for the program;
 % C is M x M x N. V holds powers, M x N, such as a power spectrogram: Itakura-Saito NMF of V with the
-% identity as Phi; dof is their degrees of freedom (2 for abs (STFT).^2). "axes" names the dimensions of Y in another order, such as "channels,time,trials".
+% identity as Phi; dof is their degrees of freedom (2 for abs (STFT).^2). "axes" names the dimensions
+% of Y in another order, such as "channels,time,trials". "missing", true skips frames of a
+% realisation that contain NaN; of powers it ignores only the entries that are NaN.
 % The options are those of `tlnmf fit --help`. "start" takes a struct with any of Phi, W, H. info has
 % all results: C, L, I, outcome, iterations, eps, ..
 function [Phi, W, H, info] = tlnmf_fit (Y, k, varargin)

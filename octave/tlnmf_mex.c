@@ -3,9 +3,10 @@
  *   record = tlnmf_mex(task, Y, kind, options, given)
  *
  * task: "fit", "jd" or "apply". Y: dimensions reversed, so that its memory is in C order. kind:
- * "realisations", "covariances" or "power DOF" (roots of powers). options: {name, value, ..}.
- * given: a struct, the start of a fit or the model to apply. A record becomes a struct; dots and
- * dashes of names become underscores. */
+ * "realisations", "incomplete", "covariances", "power DOF" or "power DOF missing" (roots of
+ * powers). NaN marks missing frames of incomplete data, or missing powers. options: {name, value,
+ * ..}. given: a struct, the start of a fit or the model to apply. A record becomes a struct; dots
+ * and dashes of names become underscores. */
 #include <mex.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,14 +73,34 @@ static void get_shape(call *c, const mxArray *x, int rank, int64_t *shape)
         shape[rank - 1 - i] = i < count ? (int64_t)mxGetDimensions(x)[i] : 1;
 }
 
+/* Roots of powers with gaps: the entries that are NaN have a mask of 0. */
+static void read_holed_powers(call *c, const mxArray *x, const int64_t shape[3])
+{
+    mxArray *copy = mxDuplicateArray(x); /* Octave frees it after an error */
+    mxArray *mask = mxCreateDoubleMatrix((mwSize)shape[2], (mwSize)shape[1], mxREAL);
+    int64_t missing;
+    for (int64_t i = 0; i < shape[1] * shape[2]; i++)
+        mxGetPr(mask)[i] = 1.0;
+    check(c, tlnmf_fill_missing_powers(c->ctx, mxGetPr(copy), shape, mxGetPr(mask), &missing));
+    check(c, tlnmf_data_from_realisations(c->ctx, mxGetPr(copy), shape, &c->data));
+    if (missing > 0)
+        check(c, tlnmf_data_set_mask(c->ctx, c->data, mxGetPr(mask)));
+    mxDestroyArray(copy);
+    mxDestroyArray(mask);
+}
+
 static void read_data(call *c, const mxArray *x, const mxArray *kind)
 {
     int64_t shape[3];
-    char word[16];
+    char word[32];
     want_real(c, x);
     get_shape(c, x, 3, shape);
     get_text(c, kind, word, sizeof word);
-    if (strcmp(word, "covariances") == 0)
+    if (strncmp(word, "power ", 6) == 0 && strstr(word, "missing") != NULL)
+        read_holed_powers(c, x, shape);
+    else if (strcmp(word, "incomplete") == 0)
+        check(c, tlnmf_data_from_incomplete(c->ctx, mxGetPr(x), shape, &c->data));
+    else if (strcmp(word, "covariances") == 0)
         check(c, tlnmf_data_from_covariances(c->ctx, mxGetPr(x), shape, &c->data));
     else
         check(c, tlnmf_data_from_realisations(c->ctx, mxGetPr(x), shape, &c->data));

@@ -235,7 +235,7 @@ static int apply(apply_work *w)
                         "--input power requires a model whose transform is the identity");
     TRY(cli_read_data(call, &input, &w->data));
     TRY(check_length(w));
-    TRY(cli_read_weights(call, w->input, w->data));
+    TRY(cli_read_weights(call, &input, w->data));
     bool lacks = warn_of_lack(w);
     cli_catch_interrupt();
     TRY(cli_check(call, tlnmf_apply(call->ctx, w->model, w->data, call->also, &w->applied),

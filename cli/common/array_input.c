@@ -27,7 +27,10 @@ static int read_array(cli_call *call, const char *kind, const char *spec, const 
     const char *missing = tlnmf_record_get_text(*record, "missing");
     if (missing != NULL && (input == NULL || !input->missing))
         code = cli_fail(call->command, EXIT_INPUT, "%s: %s%s", spec, missing,
-                        input != NULL ? "; --missing skips frames that have a missing value" : "");
+                        input == NULL                  ? ""
+                        : cli_input_is(input, "power") ? "; --missing ignores missing powers"
+                                                       : "; --missing skips frames that have a "
+                                                         "missing value");
     else if (tlnmf_record_get_array(*record, need, NULL, NULL) == NULL)
         code =
             cli_fail(call->command, EXIT_INPUT, "%s: the reader process returned no array", spec);
@@ -270,7 +273,7 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
                         input->block > 0 ? "block" : "moving");
     if (B > 0)
         error = tlnmf_data_from_neighbours(call->ctx, a->x, shape, kind, B, out);
-    else if (input->missing)
+    else if (input->missing && !cli_input_is(input, "power"))
         error = tlnmf_data_from_incomplete(call->ctx, a->x, shape, out);
     else
         error = tlnmf_data_from_realisations(call->ctx, a->x, shape, out);
@@ -281,25 +284,27 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
     if (error == TLNMF_OK)
         return EXIT_DONE;
     if (error == TLNMF_ERR_DATA && !input->missing && has_nan(a))
-        return cli_fail(call->command, EXIT_INPUT, "%s: %s; --missing skips frames that have a NaN",
-                        input->spec, tlnmf_message(call->ctx));
+        return cli_fail(call->command, EXIT_INPUT, "%s: %s; --missing %s", input->spec,
+                        tlnmf_message(call->ctx),
+                        cli_input_is(input, "power") ? "ignores powers that are NaN"
+                                                     : "skips frames that have a NaN");
     return cli_fail_library(call, error, input->spec);
 }
 
-/* A stack of square slices may be covariances whose symmetry is a little off. */
-static void warn_of_slices(const cli_call *call, const cli_input *input, const cli_array *a)
+/* Refuses square slices whose symmetry is a little off: they may be covariances or data. */
+static int refuse_slices(const cli_call *call, const cli_input *input, const cli_array *a)
 {
     cli_asymmetry first = {0};
-    int axis = cli_near_covariances(a, !input->expects_data, &first);
-    if (axis < 0)
-        return;
-    cli_warn(call->command,
-             "%s: slice %lld%s is not symmetric (entries (%lld, %lld) and (%lld, %lld) differ by "
-             "%.3g of %.3g): read as data (S, M, N). If these are covariances, make them "
-             "symmetric: (C + C') / 2",
-             input->spec, (long long)first.n, axis == 2 ? " along the last axis" : "",
-             (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
-             first.off, first.most);
+    if (!cli_input_is(input, "auto") || input->axes != NULL || input->per_trial ||
+        !cli_near_covariances(a, !input->expects_data, &first) || isnan(first.off))
+        return EXIT_DONE;
+    return cli_fail(call->command, EXIT_INPUT,
+                    "%s: slice %lld%s is not symmetric: entries (%lld, %lld) and (%lld, %lld) "
+                    "differ by %.3g of %.3g. If these are covariances, make them symmetric: "
+                    "(C + C') / 2. If they are data (S, M, N), use --input data",
+                    input->spec, (long long)first.n, first.axis == 2 ? " along the last axis" : "",
+                    (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
+                    first.off, first.most);
 }
 
 /* Names --axes if the shape fits another order better: frames should be more than their length. A
@@ -328,8 +333,6 @@ static void warn_of_guess(const cli_call *call, const cli_input *input, const cl
         cli_warn(call->command,
                  "%s: symmetric, and read as data (M, N); a covariance has the shape (1, M, M)",
                  input->spec);
-    if (guessed && input->axes == NULL && !input->per_trial)
-        warn_of_slices(call, input, a);
     if (!cli_input_is(input, "power") && input->axes == NULL && !input->per_trial)
         suggest_axes(call, input, a);
 }
@@ -351,7 +354,7 @@ static int from_realisations(cli_call *call, const cli_input *input, const cli_a
     free(own);
     const tlnmf_record *sizes = tlnmf_data_record(*out);
     double frames = tlnmf_record_get_real(sizes, "S") * tlnmf_record_get_real(sizes, "N");
-    if (code == EXIT_DONE && input->missing)
+    if (code == EXIT_DONE && input->missing && !cli_input_is(input, "power"))
         cli_say(call->command, "%s: %.0f of %.0f frames are missing", input->spec,
                 tlnmf_record_get_real(sizes, "missing"), frames);
     return code;
@@ -366,12 +369,13 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
     int axis = arranged || a->rank != 3 || !(is_given || guess) ? -1 : cli_covariance_axis(a);
     if (is_given || axis >= 0)
         return from_covariances(call, input, axis, record, a, out);
-    int code = cli_arrange(call, input, record, a);
-    if (code == EXIT_DONE)
-        warn_of_guess(call, input, a);
-    if (code == EXIT_DONE && cli_input_is(input, "power"))
-        code = cli_take_roots(call, input->spec, record, a);
-    return code == EXIT_DONE ? from_realisations(call, input, a, false, out) : code;
+    TRY(refuse_slices(call, input, a));
+    TRY(cli_arrange(call, input, record, a));
+    warn_of_guess(call, input, a);
+    if (cli_input_is(input, "power"))
+        TRY(cli_take_roots(call, input, record, a));
+    TRY(from_realisations(call, input, a, false, out));
+    return cli_mask_powers(call, input, record, *out);
 }
 
 static int check_rank(const cli_call *call, const cli_input *input, const cli_array *a)
@@ -415,6 +419,8 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
         code = cli_agree(read_part(call, input, 0, 1, &parts, &a));
         covariances = code == EXIT_DONE && (is_given || all_symmetric(call, &a));
         if (code == EXIT_DONE && !covariances)
+            code = cli_agree(refuse_slices(call, input, &a));
+        if (code == EXIT_DONE && !covariances)
             warn_of_guess(call, input, &a);
     }
     if (code == EXIT_DONE && covariances) {
@@ -425,7 +431,7 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
         code = cli_agree(read_part(call, input, whole->rank - 1,
                                    input->block > 0 ? input->block : 1, &parts, &a));
         if (code == EXIT_DONE && cli_input_is(input, "power"))
-            code = cli_agree(cli_take_roots(call, input->spec, parts, &a));
+            code = cli_agree(cli_take_roots(call, input, parts, &a));
         if (code == EXIT_DONE)
             code = from_realisations(call, input, &a, true, out);
     }
@@ -519,7 +525,7 @@ int cli_read_weights(cli_call *call, const cli_input *input, tlnmf_data *data)
     for (int i = 0; i < 2; i++) {
         tlnmf_record *record;
         cli_array a = {0};
-        if (kinds[i].spec == NULL)
+        if (kinds[i].spec == NULL || (i == 1 && cli_masks_powers(input)))
             continue;
         TRY(read_shape(call, kinds[i].spec, kinds[i].name, &kinds[i].shape, &record, &a));
         tlnmf_error error = kinds[i].set(call->ctx, data, a.x);

@@ -109,25 +109,7 @@ int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cl
     return EXIT_DONE;
 }
 
-int cli_take_roots(cli_call *call, const char *spec, tlnmf_record *record, cli_array *a)
-{
-    int64_t count = 1, N = a->shape[a->rank - 1], M = a->shape[a->rank - 2];
-    double *y;
-    for (int i = 0; i < a->rank; i++)
-        count *= a->shape[i];
-    tlnmf_error error = tlnmf_record_new_array(call->ctx, record, "roots", a->rank, a->shape, &y);
-    if (error != TLNMF_OK)
-        return cli_fail_library(call, error, spec);
-    for (int64_t i = 0; i < count; i++) {
-        if (a->x[i] < 0.0)
-            return cli_fail(call->command, EXIT_INPUT,
-                            "%s: row %lld, frame %lld is %g: powers must not be negative", spec,
-                            (long long)(i / N % M), (long long)(i % N), a->x[i]);
-        y[i] = sqrt(a->x[i]);
-    }
-    a->x = y;
-    return EXIT_DONE;
-}
+static const double ROUNDING = 1e-6; /* accepted asymmetry of covariances, as in the library */
 
 /* The slices of an array along one axis: entry (i, j) of slice n. */
 typedef struct slices {
@@ -179,28 +161,29 @@ static bool are_symmetric(const slices *s, double share, cli_asymmetry *first)
 
 int cli_covariance_axis(const cli_array *a)
 {
-    const double rounding = 1e-6; /* as the library accepts */
     static const int axes[] = {0, 2, 1};
     cli_asymmetry first;
     slices s;
     for (int i = 0; i < 3; i++) /* any 1 x 1 slice is symmetric: that shows nothing */
-        if (cut(a, axes[i], &s) && (i == 0 || s.M > 1) && are_symmetric(&s, rounding, &first))
+        if (cut(a, axes[i], &s) && (i == 0 || s.M > 1) && are_symmetric(&s, ROUNDING, &first))
             return axes[i];
     return -1;
 }
 
-int cli_near_covariances(const cli_array *a, bool expected, cli_asymmetry *first)
+bool cli_near_covariances(const cli_array *a, bool expected, cli_asymmetry *first)
 {
-    const double share =
-        0.02; /* of the largest entry; slices of data differ by about the largest entry */
+    const double share = 0.02; /* slices of data differ by about the largest entry */
+    static const int axes[] = {0, 2};
     cli_asymmetry unused;
     slices s;
-    for (int axis = 0; axis < 3; axis += 2)
-        if (cut(a, axis, &s) && s.M > 1 && are_symmetric(&s, share, &unused)) {
-            are_symmetric(&s, 0.0, first);
-            return axis;
-        }
-    return expected && cut(a, 0, &s) && !are_symmetric(&s, 0.0, first) ? 0 : -1;
+    for (int i = 0; i < 2; i++) {
+        if (!cut(a, axes[i], &s) || s.M < 2 || are_symmetric(&s, ROUNDING, first))
+            continue;
+        first->axis = axes[i];
+        if (are_symmetric(&s, share, &unused) || (expected && i == 0))
+            return true;
+    }
+    return false;
 }
 
 int cli_frames_first(cli_call *call, const char *spec, int axis, tlnmf_record *record, cli_array *a)

@@ -48,14 +48,24 @@ int cli_check_axes(const cli_call *call, const char *axes_or_null);
  * axes were used. The new array belongs to the record. */
 int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
 
-/* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. The new
- * array belongs to the record. */
-int cli_take_roots(cli_call *call, const char *spec, tlnmf_record *record, cli_array *a);
+/* ---- powers (powers.c) ----------------------------------------------------------------------- */
+
+/* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. With
+ * --missing, NaN marks missing powers, and the record receives their mask. The new arrays belong to
+ * the record. */
+int cli_take_roots(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
+/* Sets the mask of missing powers and of --mask, if there is one. */
+int cli_mask_powers(const cli_call *call, const cli_input *input, const tlnmf_record *record,
+                    tlnmf_data *data);
+/* Whether these two functions read --mask. */
+bool cli_masks_powers(const cli_input *input);
 
 /* ---- covariances (array_order.c) ------------------------------------------------------------- */
 
-/* An entry (i, j) of slice n that differs from (j, i), and the slice's largest entry. */
+/* An entry (i, j) of slice n along the axis that differs from (j, i), and the slice's largest
+ * entry. */
 typedef struct cli_asymmetry {
+    int axis;
     int64_t n, i, j;
     double off, most;
 } cli_asymmetry;
@@ -63,9 +73,10 @@ typedef struct cli_asymmetry {
 /* The axis that counts the frames of an array whose slices along it are symmetric: 0 for (N, M, M),
  * 2 for (M, M, N), 1 for (M, N, M); -1: none. */
 int cli_covariance_axis(const cli_array *a);
-/* The same (0, 2 or -1) for slices that are almost symmetric. If covariances are expected, also 0
- * for any square slices (N, M, M). `first` receives the first asymmetry. */
-int cli_near_covariances(const cli_array *a, bool expected, cli_asymmetry *first);
+/* Whether slices along axis 0 or 2 are nearly symmetric, beyond rounding; if covariances are
+ * expected, whether square slices (N, M, M) are not symmetric. `first` receives the first
+ * asymmetry. */
+bool cli_near_covariances(const cli_array *a, bool expected, cli_asymmetry *first);
 /* Brings covariances into the order (N, M, M). The new array belongs to the record. */
 int cli_frames_first(cli_call *call, const char *spec, int axis, tlnmf_record *record,
                      cli_array *a);

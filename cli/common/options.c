@@ -33,7 +33,7 @@ const cli_option cli_shared_options[] = {
      &cli_asked.input.moving_text, IN, ARRAYS},
     {"missing", NULL,
      "skip frames of a realisation that have a NaN or, in text tables, an empty cell, NA, n/a or "
-     "null",
+     "null; with --input power, ignore only these entries",
      &cli_asked.input.missing, IN, ARRAYS},
     {"weights", "FILE", "weights of the N frames; only their ratios matter",
      &cli_asked.input.weights, IN, ARRAY_FILE},

@@ -146,8 +146,8 @@ static void describe_stage(const tlnmf_record *p, double spent, char text[TEXT])
     double done = tlnmf_record_get_real(p, "done");
     if (strcmp(stage, "read") == 0) {
         describe_reading(p, spent, text);
-    } else if (strcmp(stage, "compress") == 0) {
-        add(text, "compressing");
+    } else if (strcmp(stage, "compress") == 0 || strncmp(stage, "score", 5) == 0) {
+        add(text, stage[0] == 'c' ? "compressing" : "scoring");
         add_part(text, done);
         add_time_left(text, spent, done, "");
     } else if (strcmp(stage, "ranks") == 0) {

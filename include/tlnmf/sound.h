@@ -37,7 +37,8 @@ TLNMF_API tlnmf_error tlnmf_frames_synthesise(tlnmf_ctx *ctx, const tlnmf_settin
 typedef struct tlnmf_sound tlnmf_sound;
 
 /* Writes `count` samples of all channels, from sample `first` on, to x. If it returns nonzero, the
- * call that reads the sound returns TLNMF_ERR_CALLBACK. It runs in the thread of that call. */
+ * call that reads the sound returns TLNMF_ERR_CALLBACK. It runs in the thread of that call. To name
+ * the cause in the message of the call, pass it to tlnmf_fail with the context of the call. */
 typedef int (*tlnmf_read_fn)(int64_t first, int64_t count, double *x, void *user);
 
 /* Creates a sound that is read in pieces, so that it need not be in memory. rate is in Hz. */
@@ -100,7 +101,8 @@ TLNMF_API tlnmf_error tlnmf_learn_sources_memory(tlnmf_ctx *ctx, const tlnmf_sou
                                                  const tlnmf_settings *settings, double *bytes);
 
 /* Receives the next `count` samples of all channels of a stem. If it returns nonzero, the call
- * returns TLNMF_ERR_CALLBACK. It runs in the thread of the call. */
+ * returns TLNMF_ERR_CALLBACK. It runs in the thread of the call. tlnmf_fail names the cause, as in
+ * tlnmf_read_fn. */
 typedef int (*tlnmf_write_fn)(int64_t stem, int64_t first, int64_t count, const double *x,
                               void *user);
 
@@ -151,7 +153,9 @@ TLNMF_API tlnmf_error tlnmf_spectrogram(tlnmf_ctx *ctx, const tlnmf_record *mode
  * mean_sdr, mean_sir, mean_sar, mean_si_sdr. With `images`, sdr, sir and sar follow
  * bss_eval_images, and isr is set. With `framewise`, frame_sdr {windows, sources} (also _sir, _sar,
  * _si_sdr, _isr) scores each window over all channels, and median_sdr {sources} (likewise) is the
- * median over windows. */
+ * median over windows. The stages of the progress are "score" and "score windows". A stopped call
+ * returns TLNMF_ERR_CALLBACK; it cannot stop inside the factorisation of a matrix of sources x
+ * filter rows. */
 TLNMF_API tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
                                   const int64_t shape[3], const tlnmf_settings *settings,
                                   tlnmf_record **scores);

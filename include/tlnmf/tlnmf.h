@@ -137,15 +137,14 @@ typedef void (*tlnmf_release_fn)(void *block, void *user);
 typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
 typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *user);
 
-/* The progress function. It is called after each iteration, and every few milliseconds in between,
- * except by tlnmf_score, which cannot be stopped.
+/* The progress function. It is called after each iteration, and every few milliseconds in between.
  * Return nonzero to stop the call. A fit or a comparison then returns TLNMF_OK with the best point
  * so far and the outcome TLNMF_OUTCOME_CANCELLED. So does a separation; the
  * samples after the point where it stopped are not written. A call that has no partial result,
- * such as new data, returns TLNMF_ERR_CALLBACK. `progress` holds stage, complete (1: an iteration
- * is done, 0: inside one), start, starts, iteration, iterations, C, L, I, step, score, done, k,
- * fold, folds (0 outside tlnmf_compare_ranks), seconds and seconds_left; a real is NaN if the stage
- * lacks it. The record is valid during the call only. */
+ * such as new data or scores, returns TLNMF_ERR_CALLBACK. `progress` holds stage, complete (1: an
+ * iteration is done, 0: inside one), start, starts, iteration, iterations, C, L, I, step, score,
+ * done, k, fold, folds (0 outside tlnmf_compare_ranks), seconds and seconds_left; a real is NaN if
+ * the stage lacks it. The record is valid during the call only. */
 typedef int (*tlnmf_progress_fn)(const tlnmf_record *progress, void *user);
 
 TLNMF_API tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out); /* with malloc and free */
@@ -172,7 +171,8 @@ TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
 /* The error of that call; TLNMF_OK if no call has failed. */
 TLNMF_API tlnmf_error tlnmf_last_error(const tlnmf_ctx *ctx);
 /* For libraries built on this one: copies the message and returns `error`, so that a function can
- * end with `return tlnmf_fail(..)`. */
+ * end with `return tlnmf_fail(..)`. In a function that reads or writes samples or numbers for a
+ * call, it names the cause of a failure: the message of the call ends with it. */
 TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, const char *text);
 /* For libraries built on this one: reports that `done` of `total` units of work are done (total 0:
  * not known) to the progress function, every few milliseconds at most. Returns nonzero if the
@@ -428,6 +428,14 @@ TLNMF_API tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *da
  * |STFT|^2 has 2. tlnmf_likelihood, tlnmf_compare_ranks and tlnmf_apply then count S dof
  * realisations. C does not depend on it. */
 TLNMF_API tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof);
+/* Prepares square roots of powers with gaps for tlnmf_data_from_realisations. Y {S, M, N} holds the
+ * roots; NaN marks a missing power. mask {M, N} holds the weights of the entries of V, 1 to use
+ * all. A missing power becomes the mean of the realisations that have it, or the mean power if none
+ * has it. Its mask is multiplied by the share of the realisations that have it: pass the mask to
+ * tlnmf_data_set_mask. *missing receives the number of missing powers. If it is NULL, only powers
+ * with a mask of 0 may be missing; all other NaN stay. */
+TLNMF_API tlnmf_error tlnmf_fill_missing_powers(tlnmf_ctx *ctx, double *Y, const int64_t shape[3],
+                                                double *mask, int64_t *missing_or_null);
 /* Holds M, N, S (0 if given as covariances), columns, mean_power, mean_share, missing, and dof if
  * tlnmf_data_set_dof was called. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);

@@ -16,6 +16,7 @@ from ._record import Record, record_of
 
 
 POWER_DOF = 2  # of |STFT|^2
+DATA_ERROR = 3  # TLNMF_ERR_DATA
 
 
 class Data:
@@ -204,7 +205,7 @@ def arrange(
             if input == "auto":
                 _say_covariances(x, int(axis or 0))
             return as_covariances(np.moveaxis(x, axis or 0, 0), "Y"), True
-        _warn_of_asymmetry(x)
+        _refuse_asymmetry(x)
     if input == "power":
         if (x < 0).any():
             at = tuple(int(i) for i in np.argwhere(x < 0)[0])
@@ -231,25 +232,23 @@ def as_covariances(C: Any, name: str, axes: Any = None) -> Real:
     raise ValueError(f"{name} has the shape {x.shape}; covariances are (N, M, M). {advice}")
 
 
-def _are_symmetric(slices: Real) -> bool:
-    """Whether all slices are symmetric, to the rounding that the library accepts in covariances."""
+def _is_symmetric(c: Real) -> bool:
+    """Symmetric to the rounding that the library accepts in covariances."""
     rounding = 1e-6
-    if not (np.abs(slices[0, 0] - slices[0, :, 0]) <= rounding * np.abs(slices[0]).max()).all():
-        return False  # the first row rules out most data
-    return all(np.abs(c - c.T).max() <= rounding * np.abs(c).max() for c in slices)
+    return bool(np.abs(c - c.T).max() <= rounding * np.abs(c).max())
 
 
 def _covariance_axis(x: Real) -> Optional[int]:
     """The axis that counts the frames if the slices along it are symmetric: as the program."""
     for axis in (0, 2, 1):
         slices = np.moveaxis(x, axis, 0)
-        if slices.size and slices.shape[1] == slices.shape[2] > 1 and _are_symmetric(slices):
+        if slices.size and slices.shape[1] == slices.shape[2] > 1 and all(map(_is_symmetric, slices)):
             return axis
     return None
 
 
-def _warn_of_asymmetry(x: Real) -> None:
-    """Slices that are nearly symmetric may be covariances: as the program."""
+def _refuse_asymmetry(x: Real) -> None:
+    """Slices that are nearly symmetric may be covariances or data: as the program."""
     share = 0.02  # of the largest entry; slices of data differ by about the largest entry
     for axis, place, pair in ((0, "", "1, 2"), (2, " along the last axis", "0, 1")):
         slices = np.moveaxis(x, axis, 0)
@@ -257,17 +256,15 @@ def _warn_of_asymmetry(x: Real) -> None:
             continue
         if not all(np.abs(c - c.T).max() <= share * np.abs(c).max() for c in slices):
             continue
-        n = next(n for n, c in enumerate(slices) if (c != c.T).any())
+        n = next(n for n, c in enumerate(slices) if not _is_symmetric(c))
         off = np.abs(slices[n] - slices[n].T)
         i, j = sorted(int(a) for a in np.unravel_index(off.argmax(), off.shape))
-        warnings.warn(
-            f"slice {n}{place} of Y is not symmetric (entries ({i}, {j}) and ({j}, {i}) differ by "
-            f"{off.max():.3g} of {np.abs(slices[n]).max():.3g}): read as data (S, M, N). If Y holds "
-            f'covariances, pass (Y + Y.swapaxes({pair})) / 2; else pass input="data"',
-            UserWarning,
-            stacklevel=_callers_level(),
+        raise error_of(
+            DATA_ERROR,
+            f"slice {n}{place} of Y is not symmetric: entries ({i}, {j}) and ({j}, {i}) differ by "
+            f"{off.max():.3g} of {np.abs(slices[n]).max():.3g}. If Y holds covariances, pass "
+            f'(Y + Y.swapaxes({pair})) / 2; if it holds data (S, M, N), pass input="data"',
         )
-        return
 
 
 def _say_covariances(x: Real, axis: int) -> None:

@@ -5,7 +5,9 @@ from typing import Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real
+from ._arrays import Real, address, shape_of
+from ._call import Call
+from ._library import core
 
 
 def fill(
@@ -14,26 +16,22 @@ def fill(
     """Fills entries of x (S, M, N) that are not read. Returns x, its mask and the number of entries
     that are missing.
 
-    x holds roots of powers, or data. A missing power becomes the mean of the realisations that have
-    it, and its mask the fraction of those. For data, the mask is of V = |Phi Y|^2: only frames whose
-    mask is all 0 are not read.
+    x holds roots of powers, or data. Powers are filled by the library, as in the program. For data, the
+    mask is of V = |Phi Y|^2: only frames whose mask is all 0 are not read.
 
     >>> x, mask, count = fill(np.array([[[1.0, np.nan], [2.0, 3.0]]]), None, True, True)
     >>> mask.tolist(), count
     ([[1.0, 0.0], [1.0, 1.0]], 1)
     """
-    if mask is None and not (missing and power):
+    gaps = np.isnan(x) if missing or mask is not None else np.zeros(x.shape, dtype=bool)
+    if not gaps.any() or (mask is None and not power):
         return x, mask, 0
-    gaps = np.isnan(x)
-    if mask is not None and not (missing and power):
-        gaps &= mask == 0 if power else ~mask.any(axis=0)
-    seen = (~gaps).sum(axis=0)
-    if not gaps.any():
-        return x, mask, 0
-    if not seen.any():
-        raise ValueError("every entry is missing")
-    V = np.where(gaps, 0.0, x**2).sum(axis=0) / np.maximum(seen, 1)
-    V[seen == 0] = V[seen > 0].mean()  # leaves the mean power, and thus the default eps, as it is
-    weights = seen / len(x) if power else 1.0
-    filled = np.where(gaps, np.sqrt(V), x)
-    return filled, weights * (1.0 if mask is None else mask), int(gaps.sum()) if missing else 0
+    if not power:
+        unread = gaps & ~np.any(mask, axis=0)  # type: ignore[arg-type]
+        level = np.sqrt(np.mean(x[~gaps] ** 2)) if not gaps.all() else np.nan
+        return np.where(unread, level, x), mask, 0  # the mean power, and thus eps, stays the same
+    x, weights = x.copy(), np.ones(x.shape[1:]) if mask is None else mask.copy()
+    call, count = Call(), shape_of((0,))
+    fill_powers, to = core.tlnmf_fill_missing_powers, count if missing else None
+    call.check(fill_powers(call.ctx, address(x), shape_of(x.shape), address(weights), to))
+    return x, weights, int(count[0])

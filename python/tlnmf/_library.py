@@ -41,7 +41,7 @@ option_kind_of i ss; option_help s ss; option_choices s ss; option_default s ssD
 option_range i ssDD; nearest s spz; data_from_realisations i pDIP; data_from_covariances i pDIP
 data_from_neighbours i pDIiqP; data_set_weights i ppD; data_record p p
 data_from_incomplete i pDIP; data_set_mask i ppD; data_set_realisations i ppDI; data_set_dof i ppq
-compare_ranks i pppIpP; data_free v p; fit i ppppP; diagonalise i ppppP; apply i ppppP
+fill_missing_powers i pDIDI; compare_ranks i pppIpP; data_free v p; fit i ppppP; diagonalise i ppppP; apply i ppppP
 likelihood i ppppP; applier_create i pppP; applier_frame i ppDDD; applier_free v p
 evaluate i pppP; draw_start i pppqP; memory i pppD; usual_starts q ppp; transform_matrix i psqD; atoms i ppdqP
 sound_from_array i pDqqdP; sound_add_label i ppsdd; sound_free v p; learn_sources i pppP

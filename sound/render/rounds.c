@@ -4,6 +4,7 @@
 #include "sound/render/passes.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
@@ -103,13 +104,15 @@ static bool write_waiting(void *self)
     int64_t count = j->count;
     j->count = 0;
     for (int64_t o = 0; count > 0 && j->error == TLNMF_OK && o < j->passes.outputs; o++) {
+        char text[120];
+        tl_cause_forget(j->ctx);
         int status = j->run->write(o, j->from, count, output_of(j, o), j->run->user);
+        snprintf(text, sizeof text, "the callback returned %d for samples %lld to %lld", status,
+                 (long long)j->from, (long long)(j->from + count) - 1);
         if (status != 0)
-            j->error = tl_fail(j->ctx, TLNMF_ERR_CALLBACK,
-                               "writing output %lld failed at sample %lld: the callback returned "
-                               "%d for samples %lld to %lld",
-                               (long long)o, (long long)j->from, status, (long long)j->from,
-                               (long long)(j->from + count) - 1);
+            j->error =
+                tl_fail(j->ctx, TLNMF_ERR_CALLBACK, "writing output %lld failed at sample %lld: %s",
+                        (long long)o, (long long)j->from, tl_cause_or(j->ctx, text));
     }
     return j->error == TLNMF_OK;
 }

@@ -1,4 +1,5 @@
 /* Scores of a separation: BSS Eval 3 (Vincent, Gribonval, Fevotte 2006) and SI-SDR. */
+#include "base/monitor.h"
 #include "linalg/dft.h"
 #include "linalg/linalg.h"
 #include "sound/score/score.h"
@@ -40,6 +41,8 @@ typedef struct projector {
     int64_t sources, group;  /* n = sources x group */
     int64_t size, batch;     /* length of the transforms; blocks that are transformed together */
     int64_t outputs;         /* n + n x sources: P e of each estimate, then P_r e of each pair */
+    tl_monitor *monitor;
+    double pass, passes; /* of all passes over the signals; passes = 0: progress is not set here */
     const channel *reference, *estimate;
     tl_dft_plan dft;
     double *block;       /* columns before a transform, or after an inverse one */
@@ -90,6 +93,15 @@ static tlnmf_error create_projector(tlnmf_ctx *ctx, projector *p)
     if (error != TLNMF_OK)
         tl_release(&ctx->hooks, p->memory);
     return error;
+}
+
+/* Whether the call must end; this pass has reached sample `first`. */
+static bool stops(const projector *p, int64_t first)
+{
+    if (p->passes == 0.0)
+        return tl_poll(p->monitor);
+    double part = (double)tl_max(first, 0) / (double)p->frames;
+    return tl_poll_at(p->monitor, "score", p->pass + part, p->passes);
 }
 
 /* Sample t of a signal, zero outside its samples. */
@@ -158,7 +170,7 @@ static void correlate(projector *p)
 {
     int64_t n = p->n, advance = p->size - p->taps + 1, pairs = 2 * n * n;
     int64_t columns = 3 * n * p->batch;
-    for (int64_t first = 0; first < p->frames; first += p->batch * advance) {
+    for (int64_t first = 0; first < p->frames && !stops(p, first); first += p->batch * advance) {
         cut(p, first, advance, false);
         tl_dft_forward(&p->dft, columns, p->block, p->spectrum);
         add_cross(p);
@@ -220,7 +232,7 @@ static tlnmf_error solve_on(tlnmf_ctx *ctx, const projector *p, int64_t first, i
 static tlnmf_error solve(tlnmf_ctx *ctx, const projector *p)
 {
     TRY(solve_on(ctx, p, 0, p->n, p->all));
-    for (int64_t j = 0; j < p->sources; j++)
+    for (int64_t j = 0; j < p->sources && !tl_poll(p->monitor); j++)
         TRY(solve_on(ctx, p, j * p->group, p->group, p->single + j * p->n * p->group * p->taps));
     return TLNMF_OK;
 }
@@ -305,7 +317,8 @@ TL_HOT static void filter_blocks(const projector *p)
 static void filter_and_add(projector *p, energies *sums)
 {
     int64_t n = p->n, advance = p->size - p->taps + 1;
-    for (int64_t first = 1 - p->taps; first < p->frames; first += p->batch * advance) {
+    for (int64_t first = 1 - p->taps; first < p->frames && !stops(p, first);
+         first += p->batch * advance) {
         cut(p, first, advance, true);
         tl_dft_forward(&p->dft, n * p->batch, p->block, p->spectrum);
         filter_blocks(p);
@@ -324,11 +337,14 @@ static tlnmf_error project(tlnmf_ctx *ctx, projector *p, energies *sums)
 {
     TRY(create_projector(ctx, p));
     correlate(p);
-    tlnmf_error error = solve(ctx, p);
-    if (error == TLNMF_OK) {
+    p->pass += 1.0;
+    tlnmf_error error = tl_poll(p->monitor) ? TLNMF_OK : solve(ctx, p);
+    if (error == TLNMF_OK && !tl_poll(p->monitor)) {
         make_filters(p);
         filter_and_add(p, sums);
     }
+    if (error == TLNMF_OK && tl_poll(p->monitor))
+        error = tl_fail(ctx, TLNMF_ERR_CALLBACK, "stopped while the scores were being computed");
     tl_dft_plan_free(&p->dft);
     tl_release(&ctx->hooks, p->memory);
     return error;
@@ -415,7 +431,7 @@ static void add_energies(const energies *x, energies *sum)
 }
 
 /* Fills ev->sums: those of each channel, then of all channels together. */
-static tlnmf_error measure(tlnmf_ctx *ctx, bss_evaluation *ev, int64_t filter)
+static tlnmf_error measure(tlnmf_ctx *ctx, bss_evaluation *ev, const tl_score_rules *rules)
 {
     int64_t n = ev->n, channels = ev->in->channels, pairs = n * n;
     int together = ev->images ? ev->in->channels : 1; /* channels that are projected at a time */
@@ -424,7 +440,10 @@ static tlnmf_error measure(tlnmf_ctx *ctx, bss_evaluation *ev, int64_t filter)
                        .sources = n,
                        .group = together,
                        .frames = ev->in->frames,
-                       .taps = filter,
+                       .taps = rules->filter,
+                       .monitor = ctx->monitor,
+                       .pass = 2.0 * c / together,
+                       .passes = rules->is_part ? 0.0 : 2.0 * (double)channels / together,
                        .reference = ev->reference,
                        .estimate = ev->estimate};
         select_channels(ev, c, together);
@@ -509,15 +528,15 @@ static tl_score score_of(const bss_evaluation *ev, int64_t r, int64_t e, int c)
 tlnmf_error tl_score_evaluate(tlnmf_ctx *ctx, const tl_score_signals *separation,
                               const tl_score_rules *rules, int64_t *match, tl_score *scores)
 {
-    int64_t n = separation->sources, filter = rules->filter;
+    int64_t n = separation->sources;
     int channels = separation->channels;
-    TRY(tl_check_size(ctx, "sources x filter", n * filter * (rules->images ? channels : 1)));
+    TRY(tl_check_size(ctx, "sources x filter", n * rules->filter * (rules->images ? channels : 1)));
     bss_evaluation ev;
     TRY(create(ctx, separation, &ev));
     ev.images = rules->images;
     for (int64_t r = 0; r < n; r++)
         match[r] = r;
-    tlnmf_error error = measure(ctx, &ev, filter);
+    tlnmf_error error = measure(ctx, &ev, rules);
     if (error == TLNMF_OK && rules->permute)
         error = permute(ctx, &ev, match);
     if (error == TLNMF_OK)

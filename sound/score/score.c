@@ -1,5 +1,6 @@
 /* The public call of sound.h that scores: arrays in, a record out. */
 #include "sound/score/score.h"
+#include "base/monitor.h"
 #include "base/record.h"
 #include "base/settings.h"
 #include "tlnmf/sound.h"
@@ -114,13 +115,14 @@ static tlnmf_error score_windows(tlnmf_ctx *ctx, const tl_score_signals *in,
                        TL_SLOT(all, windows * n), TL_SLOT(scratch, windows)};
     TRY(TL_ARENA(ctx, "the scores of all windows", table, &memory));
     tl_score_signals part = {n, tl_min(window, in->frames), in->channels, signal, signal + n};
-    tl_score_rules fixed = {rules->filter, false, rules->images};
+    tl_score_rules fixed = {rules->filter, false, rules->images, true};
     tlnmf_error error = TLNMF_OK;
     for (int64_t w = 0; w < windows && error == TLNMF_OK; w++) {
         for (int64_t i = 0; i < n; i++) {
             signal[i] = in->reference[i] + w * hop * in->channels;
             signal[n + i] = in->estimate[match[i]] + w * hop * in->channels;
         }
+        tl_poll_at(ctx->monitor, "score windows", (double)w, (double)windows);
         error = tl_score_evaluate(ctx, &part, &fixed, same, here);
         for (int64_t r = 0; r < n && error == TLNMF_OK; r++)
             all[w * n + r] = here[r * each + each - 1];
@@ -140,6 +142,18 @@ static tlnmf_error check_shape(tlnmf_ctx *ctx, const int64_t shape[3])
                        "%lld sources, %lld samples, %lld channels: all must be at least 1",
                        (long long)shape[0], (long long)shape[1], (long long)shape[2]);
     return TLNMF_OK;
+}
+
+/* Scores the whole signals, then the windows. */
+static tlnmf_error score_all(tlnmf_ctx *ctx, const tl_score_signals *signals,
+                             const tl_settings *settings, int64_t *match, tl_score *all,
+                             tlnmf_record **scores)
+{
+    tl_score_rules rules = {settings->filter, settings->permute != 0, settings->images != 0, false};
+    TRY(tl_score_evaluate(ctx, signals, &rules, match, all));
+    TRY(tlnmf_record_create(ctx, scores));
+    TRY(tl_record_keep_if(put_scores(ctx, signals, match, all, *scores), scores));
+    return tl_record_keep_if(score_windows(ctx, signals, &rules, match, settings, *scores), scores);
 }
 
 tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
@@ -169,15 +183,10 @@ tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *e
         signal[sources + i] = estimate + i * samples * channels;
     }
     tl_score_signals signals = {sources, samples, (int)channels, signal, signal + sources};
-    tl_score_rules rules = {settings->filter, settings->permute != 0, settings->images != 0};
-    tlnmf_error error = tl_score_evaluate(ctx, &signals, &rules, match, all);
-    if (error == TLNMF_OK)
-        error = tlnmf_record_create(ctx, scores);
-    if (error == TLNMF_OK)
-        error = tl_record_keep_if(put_scores(ctx, &signals, match, all, *scores), scores);
-    if (error == TLNMF_OK)
-        error = tl_record_keep_if(score_windows(ctx, &signals, &rules, match, settings, *scores),
-                                  scores);
+    tl_scope outer;
+    tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
+    tlnmf_error error = score_all(ctx, &signals, settings, match, all, scores);
+    tl_monitor_leave(ctx->monitor, &outer);
     tl_release(&ctx->hooks, memory);
     return error;
 }

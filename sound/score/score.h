@@ -33,6 +33,7 @@ typedef struct tl_score_signals {
 typedef struct tl_score_rules {
     int64_t filter; /* taps of the distortion filters */
     bool permute, images;
+    bool is_part; /* one of many evaluations of a call, which sets the progress itself */
 } tl_score_rules;
 
 /* SDR, SIR, SAR of BSS Eval 3, and SI-SDR; with `images` SDR, ISR, SIR and SAR of its images:

@@ -1,5 +1,6 @@
 /* Sounds: their samples, and labels that say when each source sounds. */
 #include "sound/signal/samples.h"
+#include "base/monitor.h"
 #include "base/record.h"
 
 #include <math.h>
@@ -15,12 +16,15 @@ tlnmf_error tl_sound_read(tlnmf_ctx *ctx, const tl_sound *sound, tl_stretch *str
     if (from >= to)
         return TLNMF_OK;
     double *x = stretch->x + (from - stretch->first) * channels;
+    tl_cause_forget(ctx);
     int status = sound->read(from, to - from, x, sound->user);
-    if (status != 0)
-        return tl_fail(ctx, TLNMF_ERR_CALLBACK,
-                       "reading failed at sample %lld: the callback returned %d for samples %lld "
-                       "to %lld",
-                       (long long)from, status, (long long)from, (long long)to - 1);
+    if (status != 0) {
+        char text[120];
+        snprintf(text, sizeof text, "the callback returned %d for samples %lld to %lld", status,
+                 (long long)from, (long long)to - 1);
+        return tl_fail(ctx, TLNMF_ERR_CALLBACK, "reading failed at sample %lld: %s",
+                       (long long)from, tl_cause_or(ctx, text));
+    }
     for (int64_t i = 0; i < (to - from) * channels; i++)
         if (!isfinite(x[i]))
             return tl_fail(ctx, TLNMF_ERR_DATA, "sample %lld, channel %lld is not finite",

@@ -158,7 +158,21 @@ tlnmf_error tlnmf_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *text)
         ctx->message[length] = '\0';
         ctx->error = error;
     }
+    if (ctx != NULL && ctx->monitor != NULL)
+        memcpy(ctx->monitor->cause, ctx->message, sizeof ctx->message);
     return error;
+}
+
+void tl_cause_forget(tlnmf_ctx *ctx)
+{
+    if (ctx->monitor != NULL)
+        ctx->monitor->cause[0] = '\0';
+}
+
+const char *tl_cause_or(const tlnmf_ctx *ctx, const char *fallback)
+{
+    bool given = ctx->monitor != NULL && ctx->monitor->cause[0] != '\0';
+    return given ? ctx->monitor->cause : fallback;
 }
 
 tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)

@@ -49,7 +49,15 @@ struct tl_monitor {
      * with the sums that are exchanged anyway (comm.h), and the sum decides for all. */
     tl_comm *frames_comm; /* NULL: one process */
     atomic_int vote;      /* the tlnmf_outcome that this process votes for */
+    /* The last message that a caller gave to tlnmf_fail. Calls work on copies of the caller's
+     * context, but share its monitor. */
+    char cause[TL_MESSAGE];
 };
+
+/* Around a callback that may call tlnmf_fail: forgets the last cause; the cause since then, or the
+ * fallback. */
+void tl_cause_forget(tlnmf_ctx *ctx);
+const char *tl_cause_or(const tlnmf_ctx *ctx, const char *fallback);
 
 tlnmf_error tl_monitor_create(tlnmf_ctx *ctx);
 void tl_monitor_free(tlnmf_ctx *ctx);

@@ -1,4 +1,14 @@
 % The MEX functions, compared with the program's results (model.h5, from run.sh) and plain arithmetic.
+1; % a script
+function fails (words, varargin)
+  try
+    tlnmf_fit (varargin{:});
+  catch e
+    assert (! isempty (strfind (e.message, words)), e.message);
+    return
+  end
+  error ("no error that says %s", words);
+end
 f = fopen ("Y.npy");
 head = fread (f, 10, "uint8");
 fread (f, head(9) + 256 * head(10), "uint8");
@@ -44,6 +54,20 @@ assert (abs (info.eps - 1e-6 * mean (V(:))) < 1e-12);
 [applied, more] = tlnmf_apply (info, V(:,1:3), "input", "power");
 assert (W * applied, V(:,1:3), 1e-2);
 
+holed = V; % missing powers: only these entries are ignored
+holed([2 7]) = NaN;
+[~, W, H] = tlnmf_fit (holed, 1, "input", "power", "missing", true);
+assert (W * H, V, 1e-3);
+fails ("finite", holed, 1, "input", "power");
+fails ("not for covariances", holed, 1, "input", "covariances", "missing", true);
+gone = Y; % missing frames: the same as the likelihood of the frames present
+gone(1,:,3) = NaN;
+some = gone;
+some(1,2:end,3) = 7;
+[~, ~, ~, a] = tlnmf_fit (gone, 2, "missing", true);
+[~, ~, ~, b] = tlnmf_fit (some, 2, "missing", true);
+assert (a.C, b.C);
+
 [Q, ~] = qr (reshape (sin (1:16), 4, 4));
 C = zeros (4, 4, 6);
 for n = 1:6
@@ -54,15 +78,6 @@ end
 G = sort (abs (Phi * Q), 2);
 assert (max (max (G(:,1:3))) < 1e-6);
 
-function fails (words, varargin)
-  try
-    tlnmf_fit (varargin{:});
-  catch e
-    assert (! isempty (strfind (e.message, words)), e.message);
-    return
-  end
-  error ("no error that says %s", words);
-end
 fails ("k = 0 is outside [1, 10000]", Y, 0);
 fails ("nothing", Y, 2, "nothing", 1);
 fails ("class double", single (Y), 2);

@@ -119,7 +119,7 @@ class MissingPowers(unittest.TestCase):
     def test_limits(self):
         options = {"input": "power", "missing": True}
         self.assertRaisesRegex(ValueError, "pass one k", tlnmf.fit, self.HOLED, k="1:2", **options)
-        self.assertRaisesRegex(ValueError, "every entry is missing", tlnmf.fit, np.nan * self.V, k=2, **options)
+        self.assertRaisesRegex(ValueError, "every power is missing", tlnmf.fit, np.nan * self.V, k=2, **options)
         frame = Y[0].copy()
         frame[:, 4] = np.nan
         mask = np.ones((6, 20))
@@ -329,10 +329,10 @@ class Refusals(unittest.TestCase):
         C = np.einsum("smn,skn->nmk", Y, Y)
         C[3, 1, 2] += 1e-4 * C[3].max()
         for y, place in ((C, "slice 3 of"), (C.transpose(1, 2, 0), "slice 3 along the last axis of")):
-            words = place + r" Y is not symmetric \(entries \(1, 2\) and \(2, 1\) differ .*swapaxes"
-            with self.assertWarnsRegex(UserWarning, words) as caught:
-                tlnmf.fit(y, k=2, J=1)
-            self.assertEqual(caught.filename, __file__)
+            words = place + r" Y is not symmetric: entries \(1, 2\) and \(2, 1\) differ .*swapaxes.*input"
+            for call in (lambda: tlnmf.fit(y, k=2, J=1), lambda: tlnmf.Data(y)):
+                self.assertRaisesRegex(tlnmf.DataError, words, call)
+        self.assertRaisesRegex(tlnmf.DataError, "is not symmetric", tlnmf.joint_diagonalize, C)
         with warnings.catch_warnings():
             warnings.simplefilter("error", UserWarning)
             tlnmf.Data(C, input="data")

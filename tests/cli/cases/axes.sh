@@ -12,8 +12,9 @@ expect 0 ... "$recognised" tlnmf fit covs.npy -k 1 -o covs.h5
 expect 0 ... "${recognised/fit/apply}" tlnmf apply covs.h5 covs.npy -o own.h5 --json
 check "apply reads covariances" [ "$(json own_data)" = true ]
 npy near.npy "(2, 2, 2)" 2 1.001 1 2 5 -3 -3 5
-expect 0 ... "tlnmf fit: warning: near.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N). If these are covariances, make them symmetric: (C + C') / 2" \
-    tlnmf fit near.npy -k 1 --no-model
+remedies="If these are covariances, make them symmetric: (C + C') / 2. If they are data (S, M, N), use --input data"
+input fit "near.npy: slice 0 is not symmetric: entries (0, 1) and (1, 0) differ by 0.001 of 2. $remedies" near.npy -k 1 --no-model
+expect 0 ... "" tlnmf fit near.npy -k 1 --no-model --input data
 # The same covariances with the frames on the last axis, or in the middle.
 npy last.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3 .5 2 5 4
 npy middle.npy "(2, 3, 2)" 2 1 5 -3 1 .5 1 2 -3 5 .5 4
@@ -30,8 +31,8 @@ for order in "last (M, M, N)" "middle (M, N, M)"; do
         tlnmf jd $file --json --force
 done
 npy nearly.npy "(2, 2, 3)" 2 5 1 1 -3 .5 1 -3.01 .5 2 5 4
-expect 0 ... "tlnmf fit: warning: nearly.npy: slice 1 along the last axis is not symmetric (entries (0, 1) and (1, 0) differ by 0.01 of 5): read as data (S, M, N). If these are covariances, make them symmetric: (C + C') / 2" \
-    tlnmf fit nearly.npy -k 1 --no-model
+input fit "nearly.npy: slice 1 along the last axis is not symmetric: entries (0, 1) and (1, 0) differ by 0.01 of 5. $remedies" \
+    nearly.npy -k 1 --no-model
 input fit "nearly.npy: shape (2, 2, 3): covariances are (N, M, M)" nearly.npy -k 1 --no-model --input covariances
 npy numbers.npy "(1, 1, 4)" 1 2 3 4
 expect 0 ... "tlnmf fit: warning: frames of length 1: the transform can only change a sign" \
@@ -104,3 +105,11 @@ expect 0 ... "tlnmf fit: matlab.npy: shape (5, 3, 2) is read as (S, M, N). $orde
 expect 0 ... "" tlnmf fit matlab.npy -k 1 -J 2 --no-model --method nmf --transform dct
 expect 0 ... "tlnmf fit: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
     tlnmf fit long.npy -k 1 -J 2 --no-model --axes epochs,times,channels
+
+# Usual shapes give no advice. A MATLAB array 8 x 60 x 100 (M x N x S) has one of them: the summary says how it is read.
+for shape in "2 8 50" "200 4 50" "8 60 100" "3 64 300"; do
+    set -- $shape
+    tlnmf simulate gcm -s $1 -m $2 -n $3 -o usual.npy --force >/dev/null
+    expect 0 ... "" tlnmf fit usual.npy -k 1 -J 1 --starts 1 --method jd --eps 1 --no-model
+    check "the summary of $shape" grep -Eq "^  data +usual.npy: $3 frames of length $2, $1 realisations" "$out"
+done

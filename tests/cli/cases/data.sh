@@ -58,6 +58,28 @@ expect 0 ... "" tlnmf fit power.npy -k 1 --input power --dof 7 -o power.h5 --for
 check "those that are given" [ "$(json dof)" = 7 ]
 expect 0 ... ... tlnmf apply power.h5 power.npy --force -o applied.h5 --json
 check "those of the model" [ "$(json dof)" = 7 ]
+# Missing powers: only these entries are ignored, as by a mask.
+npy holes.npy "(3, 4)" 1 nan 3 4 2 4 6 8 1e-3 2e-3 3e-3 nan
+npy whole.npy "(3, 4)" 1 99 3 4 2 4 6 8 1e-3 2e-3 3e-3 99
+npy some.npy "(3, 4)" 1 0 1 1 1 1 1 1 1 1 1 0
+input fit "holes.npy: realisation 0, row 0, frame 1 is not finite (nan); --missing ignores powers that are NaN" \
+    holes.npy -k 1 --input power
+expect 0 ... "tlnmf fit: holes.npy: 2 of 12 powers are missing" \
+    tlnmf fit holes.npy -k 1 --input power --eps 1e-9 --missing -o holes.h5 --json
+near "I of a matrix of rank 1 with gaps" "$(json I)" 0 1e-6
+C=$(json C)
+expect 0 ... "" tlnmf fit whole.npy -k 1 --input power --eps 1e-9 --mask some.npy --no-model --json
+near "as with a mask" "$(json C)" "$C" 1e-9
+expect 0 ... "" tlnmf fit holes.npy -k 1 --input power --eps 1e-9 --mask some.npy --no-model --json
+near "a power under a mask of 0 may be NaN" "$(json C)" "$C" 1e-9
+npy first.npy "(3, 4)" 1 0 1 1 1 1 1 1 1 1 1 1
+expect 0 ... "tlnmf fit: holes.npy: 2 of 12 powers are missing" \
+    tlnmf fit holes.npy -k 1 --input power --eps 1e-9 --missing --mask first.npy --no-model --json
+near "--missing and --mask together" "$(json C)" "$C" 1e-9
+expect 0 ... ... tlnmf apply holes.h5 holes.npy --missing -o applied_holes.h5 --json
+near "apply with gaps" "$(json I)" 0 1e-6
+usage fit "--missing and --block are mutually exclusive" holes.npy -k 1 --input power --missing --block 2
+
 usage fit "--dof requires --input power" power.npy -k 1 --dof 2
 usage fit "dof = 0 is outside [1, 1000000000]" power.npy -k 1 --input power --dof 0
 npy negative_power.npy "(2, 2)" 1 2 -3 4

@@ -38,16 +38,16 @@ check "the best start" grep -Eq "^  stopped .* \(iteration [0-9]+\), start [1-3]
 expect 4 ... "" tlnmf jd y.npy -J 1 --strict --json --force
 check "outcome" [ "$(json outcome)" = iterations ]
 
-# Slices that are not quite symmetric: data, unless --input covariances is given; auto warns.
-npy off.npy "(2, 2, 2)" 2 1 1.001 2 5 -3 -3 5
-off="off.npy: slice 0 is not symmetric (entries (0, 1) and (1, 0) differ by 0.001 of 2): read as data (S, M, N). If these are covariances, make them symmetric: (C + C') / 2"
-expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --json --force
-check "read as data" [ "$(json S)" = 2 ]
-expect 0 ... "tlnmf jd: warning: $off" tlnmf jd off.npy --input auto --force
-expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --input auto --no-model
-expect 0 ... "" tlnmf jd off.npy -q --force
-expect 0 ... "" tlnmf jd off.npy --input data --force
-expect 0 ... "tlnmf fit: warning: $off" tlnmf fit off.npy -k 1 -J 2 --no-model
+# Square slices that are not symmetric are refused unless --input says what they are.
+npy off.npy "(2, 2, 2)" 2 1 1.0001 2 5 -3 -3 5
+npy square.npy "(2, 2, 2)" 2 1 -1 2 5 -3 2 5
+for case in "off.npy 0.0001" "square.npy 2"; do
+    off="${case% *}: slice 0 is not symmetric: entries (0, 1) and (1, 0) differ by ${case#* } of 2. If these are covariances, make them symmetric: (C + C') / 2. If they are data (S, M, N), use --input data"
+    input jd "$off" ${case% *} -o off.h5
+    input jd "$off" ${case% *} -o off.h5 --input auto -q
+    expect 0 ... "" tlnmf jd ${case% *} --input data --force --json
+    check "read as data" [ "$(json S)" = 2 ]
+done
 
 # Weights of frames: only ratios matter; the message names an invalid weight.
 npy even.npy "(4,)" 3 3 3 3

@@ -290,6 +290,36 @@ static void unusable_covariances_are_refused(void **state)
         "the power of the data does not fit a double (largest entry 1e+308): rescale them");
 }
 
+/* Two realisations of 2 x 2 powers: a gap in one, in both, and under a mask of 0. */
+static void missing_powers_become_a_mask(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    const int64_t shape[3] = {2, 2, 2};
+    double Y[] = {1, NAN, NAN, 2, 3, 5, NAN, NAN}, mask[] = {1, 1, 1, 0.5};
+    int64_t missing = 0;
+    assert_ok(ctx, tlnmf_fill_missing_powers(ctx, Y, shape, mask, &missing));
+    assert_int_equal(missing, 4);
+    const double mean = (5.0 + 25.0 + 4.0) / 3.0, wanted[] = {1, 0.5, 0, 0.25};
+    assert_near(Y[1], 5.0, 1e-15);
+    assert_near(Y[7], 2.0, 1e-15);
+    assert_near(Y[2], sqrt(mean), 1e-12);
+    assert_near(Y[6], sqrt(mean), 1e-12);
+    for (int i = 0; i < 4; i++)
+        assert_near(mask[i], wanted[i], 1e-15);
+    double Z[] = {1, NAN, 2, NAN, 3, 5, NAN, 2}, only[] = {1, 1, 0, 1};
+    assert_ok(ctx, tlnmf_fill_missing_powers(ctx, Z, shape, only, NULL));
+    assert_true(isnan(Z[1]) && isnan(Z[3]) && !isnan(Z[6]));
+    double none[] = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    assert_int_equal(tlnmf_fill_missing_powers(ctx, none, shape, only, &missing), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "every power is missing");
+    assert_int_equal(tlnmf_fill_missing_powers(ctx, Z, (int64_t[]){2, 0, 2}, only, NULL),
+                     TLNMF_ERR_SHAPE);
+    assert_int_equal(tlnmf_fill_missing_powers(ctx, Z, (int64_t[]){INT64_MAX, 2, 2}, only, NULL),
+                     TLNMF_ERR_TOO_LARGE);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +332,7 @@ int main(void)
         cmocka_unit_test(unusable_realisations_are_refused),
         cmocka_unit_test(nearly_symmetric_covariances),
         cmocka_unit_test(unusable_covariances_are_refused),
+        cmocka_unit_test(missing_powers_become_a_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,10 @@ static double value(int64_t i)
 }
 
 typedef struct source {
-    int64_t at;  /* numbers returned so far */
-    int64_t end; /* the first number that fails */
-    int64_t bad; /* the first number that is not finite */
+    int64_t at;     /* numbers returned so far */
+    int64_t end;    /* the first number that fails */
+    int64_t bad;    /* the first number that is not finite */
+    tlnmf_ctx *ctx; /* not NULL: a failure names its cause */
 } source;
 
 static int next(double *x, int64_t count, void *user)
@@ -38,6 +39,8 @@ static int next(double *x, int64_t count, void *user)
 
     for (int64_t i = 0; i < count; i++, s->at++)
         x[i] = s->at < s->bad ? value(s->at) : NAN;
+    if (s->at > s->end && s->ctx != NULL)
+        return (int)tlnmf_fail(s->ctx, TLNMF_ERR_INPUT, "process 3 is lost");
     return s->at > s->end;
 }
 
@@ -132,6 +135,14 @@ static void test_refused(void **state)
     s = (source){.end = 150, .bad = INT64_MAX};
     assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.npz", model, N, next, &s), TLNMF_ERR_OUTPUT,
                  "x.npz: cannot write H: it could not be collected");
+    static const char *const names[] = {"x.h5", "x.npz"};
+    for (int i = 0; i < 2; i++) {
+        char expected[64];
+        snprintf(expected, sizeof expected, "%s: cannot write H: process 3 is lost", names[i]);
+        s = (source){.end = 150, .bad = INT64_MAX, .ctx = ctx};
+        assert_error(ctx, tlnmf_io_write_model_from(ctx, names[i], model, N, next, &s),
+                     TLNMF_ERR_OUTPUT, expected);
+    }
     s = (source){.end = INT64_MAX, .bad = 250};
     assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s), TLNMF_ERR_OUTPUT,
                  "x.h5: cannot write H: it is not finite");

@@ -78,7 +78,7 @@ static tlnmf_error evaluate(tlnmf_ctx *ctx, const problem *p, int64_t filter, bo
         estimate[i] = p->estimate[i];
     }
     tl_score_signals in = {p->n, p->frames, p->channels, reference, estimate};
-    const tl_score_rules rules = {filter, permute, false};
+    const tl_score_rules rules = {.filter = filter, .permute = permute};
     return tl_score_evaluate(ctx, &in, &rules, match, scores);
 }
 
@@ -161,7 +161,7 @@ static void image_scores_match_the_definitions(void **state)
     const double *reference[] = {p.reference[0], p.reference[1]},
                  *estimate[] = {p.estimate[0], p.estimate[1]};
     const tl_score_signals in = {2, 60, 2, reference, estimate};
-    const tl_score_rules rules = {3, true, true};
+    const tl_score_rules rules = {.filter = 3, .permute = true, .images = true};
     assert_ok(ctx, tl_score_evaluate(ctx, &in, &rules, match, scores));
     for (int r = 0; r < 2; r++) {
         const tl_score *got = &scores[3 * r + 2];
@@ -438,6 +438,58 @@ static void no_memory(void **state)
     free_problem(&p);
 }
 
+/* Stops in the given stage, after some of it is done. */
+typedef struct stopper {
+    const char *stage;
+    double after, last; /* fractions */
+    int reports;
+    bool backwards;
+} stopper;
+
+static int stop_there(const tlnmf_record *progress, void *user)
+{
+    stopper *s = user;
+    double done = tlnmf_record_get_real(progress, "done");
+    if (strcmp(tlnmf_record_get_text(progress, "stage"), s->stage) != 0 || isnan(done))
+        return 0;
+    s->reports++;
+    s->backwards = s->backwards || done < s->last;
+    s->last = done;
+    return done > s->after;
+}
+
+static void scoring_reports_and_stops(void **state)
+{
+    (void)state;
+    enum { LENGTH = 400000 };
+    static const uint64_t seed = 9;
+    static const struct {
+        const char *stage, *option;
+        double after;
+    } cases[] = {{"score", "framewise=0", 0.3},
+                 {"score", "framewise=0", 0.7},
+                 {"score windows", "framewise=1000", 0.02}};
+    problem p = new_problem(1, LENGTH, 1, &seed);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tlnmf_ctx *ctx = new_ctx();
+        tlnmf_settings *settings;
+        tlnmf_record *scores = NULL;
+        stopper s = {.stage = cases[i].stage, .after = cases[i].after};
+        tlnmf_ctx_set_progress(ctx, stop_there, &s);
+        assert_ok(ctx, tlnmf_settings_create(ctx, "score", &settings));
+        assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, cases[i].option));
+        tlnmf_error error = tlnmf_score(ctx, p.reference[0], p.estimate[0],
+                                        (int64_t[]){1, LENGTH, 1}, settings, &scores);
+        assert_int_equal(error, TLNMF_ERR_CALLBACK);
+        assert_string_equal(tlnmf_message(ctx), "stopped while the scores were being computed");
+        assert_null(scores);
+        assert_true(s.reports > 1 && !s.backwards && s.last < 1.0);
+        tlnmf_settings_free(settings);
+        tlnmf_ctx_free(ctx);
+    }
+    free_problem(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +504,7 @@ int main(void)
         cmocka_unit_test(singular_references),
         cmocka_unit_test(one_sample_is_enough),
         cmocka_unit_test(no_memory),
+        cmocka_unit_test(scoring_reports_and_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

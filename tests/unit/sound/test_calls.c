@@ -146,13 +146,16 @@ typedef struct fragile {
     arrays a;
     int reads, fail_read, writes, fail_write;
     int64_t output, sample;
+    tlnmf_ctx *ctx; /* not NULL: a failure names its cause */
 } fragile;
 
 static int read_fragile(int64_t first, int64_t count, double *x, void *user)
 {
     fragile *f = user;
     f->sample = first;
-    return ++f->reads == f->fail_read ? 40 + f->reads : read_array(first, count, x, &f->a);
+    if (++f->reads == f->fail_read && f->ctx != NULL)
+        return (int)tlnmf_fail(f->ctx, TLNMF_ERR_INPUT, "the cable is loose");
+    return f->reads == f->fail_read ? 40 + f->reads : read_array(first, count, x, &f->a);
 }
 
 static int write_fragile(int64_t output, int64_t first, int64_t count, const double *x, void *user)
@@ -160,8 +163,10 @@ static int write_fragile(int64_t output, int64_t first, int64_t count, const dou
     fragile *f = user;
     f->output = output;
     f->sample = first;
-    return ++f->writes == f->fail_write ? 40 + f->writes
-                                        : write_array(output, first, count, x, &f->a);
+    if (++f->writes == f->fail_write && f->ctx != NULL)
+        return (int)tlnmf_fail(f->ctx, TLNMF_ERR_OUTPUT, "the disk is full");
+    return f->writes == f->fail_write ? 40 + f->writes
+                                      : write_array(output, first, count, x, &f->a);
 }
 
 /* Each read fails in turn, with a distinct error and a message that says where. */
@@ -235,6 +240,17 @@ static void a_failed_read_or_write_stops_a_run(void **state)
                  40 + n);
         expect_message(ctx, expected);
     }
+    fragile writes = {.a = whole.a, .fail_write = 2, .ctx = ctx};
+    assert_int_equal(run_fragile(ctx, separator, &writes), TLNMF_ERR_CALLBACK);
+    expect_message(ctx, "writing output 1 failed at sample 0: the disk is full");
+    fragile reads = {.a = whole.a, .fail_read = 1, .ctx = ctx};
+    assert_int_equal(run_fragile(ctx, separator, &reads), TLNMF_ERR_CALLBACK);
+    snprintf(expected, sizeof expected, "reading failed at sample %lld: the cable is loose",
+             (long long)reads.sample);
+    expect_message(ctx, expected);
+    fragile silent = {.a = whole.a, .fail_read = 1}; /* an earlier cause is forgotten */
+    assert_int_equal(run_fragile(ctx, separator, &silent), TLNMF_ERR_CALLBACK);
+    assert_null(strstr(tlnmf_message(ctx), "loose"));
     assert_string_equal(tlnmf_error_name(TLNMF_ERR_CALLBACK), "callback");
     tl_separator_free(separator);
     free(d);
