@@ -25,6 +25,7 @@ gather() {
     # 0.1 made a context with hooks.
     hooks=$(grep -q 'tlnmf_ctx_create(NULL,' "$folder/source/bench/kernels.c" && echo 'NULL, ' || true)
     sed "s/tlnmf_ctx_create(/&$hooks/" "$top/bench/kernels.c" > "$folder/source/bench/kernels.c"
+    cp "$top/src/base/openmp.h" "$folder/source/src/base/"
     cp "$top/bench/waits.c" "$folder/source/bench/"
     if ! grep -q bench_waits "$folder/source/bench/CMakeLists.txt"; then
         sed -n '/BEGIN waits/,/END waits/p' "$top/bench/CMakeLists.txt" >> "$folder/source/bench/CMakeLists.txt"

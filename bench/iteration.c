@@ -6,12 +6,12 @@
  * The operations of the updates, 12 M N K each (see jobs.c), are listed separately. The time is CPU
  * time on one thread, read in the callback. */
 #include "api/api.h"
+#include "base/openmp.h"
 #include "flops.h"
 #include "machine.h"
 #include "tlnmf/paper.h"
 
 #include <inttypes.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 

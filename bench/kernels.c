@@ -5,12 +5,12 @@
  *     build/bench/kernels --minima     for compare.sh: the smallest time of each kernel, no twins
  *     build/bench/kernels --check      compares every kernel with its twin at awkward shapes,
  *                                      without timing */
+#include "base/openmp.h"
 #include "flops.h"
 #include "jobs.h"
 #include "machine.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 

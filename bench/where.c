@@ -8,11 +8,11 @@
  * the cache was used. Times are the smallest of many calls: processor time for one thread, wall
  * time for several, which need idle cores. */
 #include "base/base.h"
+#include "base/openmp.h"
 #include "flops.h"
 #include "jobs.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

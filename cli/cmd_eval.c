@@ -74,8 +74,8 @@ static int begin(const tlnmf_record *sound, scoring *ev)
     ev->shape[1] = tlnmf_record_get_integer(sound, "length");
     ev->shape[2] = tlnmf_record_get_integer(sound, "channels");
     ev->rate = tlnmf_record_get_real(sound, "rate");
-    if (!__builtin_mul_overflow(2 * (size_t)ev->n * sizeof *ev->x, (size_t)ev->shape[1], &size) &&
-        !__builtin_mul_overflow(size, (size_t)ev->shape[2], &size))
+    if (!__builtin_mul_overflow(2 * (size_t)ev->n * sizeof *ev->x, ev->shape[1], &size) &&
+        !__builtin_mul_overflow(size, ev->shape[2], &size))
         ev->x = malloc(size);
     return ev->x != NULL ? EXIT_DONE : cli_fail(&cli_eval, EXIT_INTERNAL, "no memory");
 }

@@ -1,6 +1,5 @@
 # libtlnmf_io: reads and writes files. HDF5 and matio are optional; without them io/without_*.c explains
 # why such a file cannot be read.
-find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 set(IO_PACKAGES sndfile jansson zlib)
 file(GLOB IO_SOURCES CONFIGURE_DEPENDS io/*.c report/*.c)

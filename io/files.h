@@ -98,6 +98,9 @@ typedef struct io_slice {
 
 /* The number of elements of a shape; -1 if it does not fit in an int64_t. */
 int64_t io_count(int ndim, const int64_t *dim);
+/* malloc() of count + 1 elements, so never of 0 bytes. NULL also if they exceed the address space.
+ */
+void *io_allocate(int64_t count, size_t size);
 
 /* Makes the array of the target; NULL on failure. Refuses more than the machine's memory: a system
  * that overcommits would grant it and kill the process later. */

@@ -55,7 +55,7 @@ static bool is_whole(hid_t dataset, const recipe *r, const hsize_t *first)
         r->bytes + (checked && !(packed && r->checked > r->deflate) ? FLETCHER32_BYTES : 0);
     if (!packed)
         return stored == bytes;
-    unsigned char *raw = malloc((size_t)stored);
+    unsigned char *raw = stored < INT64_MAX ? io_allocate((int64_t)stored, 1) : NULL;
     bool whole = raw != NULL && H5Dread_chunk(dataset, H5P_DEFAULT, first, &skipped, raw) >= 0 &&
                  io_inflate(raw, (size_t)stored, MAX_WBITS, NULL, bytes);
     free(raw);

@@ -379,7 +379,7 @@ tlnmf_error tlnmf_io_write_model_from(tlnmf_ctx *ctx, const char *path, const tl
         return io_refuse(ctx, TLNMF_ERR_ARGUMENT, "%s: H cannot have the shape (%lld, %lld)", path,
                          (long long)shape[1], (long long)N);
     bool in_pieces = takes_pieces(path);
-    pieces.room = malloc((size_t)(in_pieces ? IO_PIECE : shape[1] * N) * sizeof *pieces.room);
+    pieces.room = io_allocate(in_pieces ? IO_PIECE : shape[1] * N, sizeof *pieces.room);
     if (pieces.room == NULL)
         return io_refuse(ctx, TLNMF_ERR_MEMORY, "%s: out of memory for H", path);
     bool ok = (in_pieces || collect(ctx, path, &pieces, shape[1], N)) && write_model(ctx, path, &m);

@@ -237,7 +237,7 @@ static bool read_header(tlnmf_ctx *ctx, const io_source *source, FILE *f, io_npy
     if (!text)
         return io_no_memory(ctx, source->name);
     scanner s = {text, text + length, source->name, ctx};
-    bool ok = fseek(f, (long)prefix, SEEK_SET) == 0 &&
+    bool ok = fseeko(f, (off_t)prefix, SEEK_SET) == 0 &&
               fread(text, 1, (size_t)length, f) == (size_t)length;
     ok = ok ? scan_header(&s, h) : cannot_read(ctx, source, f);
     free(text);

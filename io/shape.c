@@ -1,6 +1,7 @@
 /* Shapes of arrays: memory, ranges of an axis, conversion from column-major to C order. */
 #include "files.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -23,8 +24,18 @@ int64_t io_count(int ndim, const int64_t *dim)
 static double physical_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    double most = (double)(SIZE_MAX / 2); /* 32-bit programs address less than the machine has */
 
-    return pages > 0 && size > 0 ? (double)pages * (double)size : (double)(SIZE_MAX / 2);
+    return pages > 0 && size > 0 ? fmin((double)pages * (double)size, most) : most;
+}
+
+void *io_allocate(int64_t count, size_t size)
+{
+    size_t bytes;
+
+    return __builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX - size
+               ? NULL
+               : malloc(bytes + size);
 }
 
 double *io_array_new(tlnmf_ctx *ctx, const io_target *to, const char *file, int ndim,

@@ -62,7 +62,8 @@ static bool grow(io_sound_bytes *file, int64_t end)
     if (end <= file->capacity)
         return true;
     int64_t capacity = end + end / 2 + 4096;
-    unsigned char *larger = realloc(file->bytes, (size_t)capacity);
+    unsigned char *larger =
+        (uint64_t)capacity <= SIZE_MAX ? realloc(file->bytes, (size_t)capacity) : NULL;
     if (!larger)
         return false;
     file->bytes = larger;

@@ -30,7 +30,7 @@ static uint64_t number(const unsigned char *b, int size)
 
 static bool read_at(FILE *f, int64_t offset, void *bytes, size_t size)
 {
-    return offset >= 0 && offset <= LONG_MAX && fseek(f, (long)offset, SEEK_SET) == 0 &&
+    return offset >= 0 && fseeko(f, (off_t)offset, SEEK_SET) == 0 &&
            fread(bytes, 1, size, f) == size;
 }
 
@@ -149,7 +149,7 @@ bool io_zip_open(tlnmf_ctx *ctx, const io_source *source, io_zip *zip)
     *zip = (io_zip){.source = source, .stream = io_source_stream(ctx, source)};
     if (!zip->stream || !find_directory(ctx, zip, &d))
         return false;
-    unsigned char *bytes = malloc((size_t)d.size + 1);
+    unsigned char *bytes = io_allocate(d.size, 1);
     zip->member = calloc((size_t)d.count + 1, sizeof *zip->member);
     bool ok = bytes && zip->member;
     if (!ok)
@@ -238,9 +238,9 @@ bool io_zip_extract(tlnmf_ctx *ctx, const io_zip *zip, const io_zip_member *m,
     *bytes = NULL;
     if (!check_claim(ctx, zip, m))
         return false;
-    unsigned char *packed = malloc((size_t)m->packed + 1);
+    unsigned char *packed = io_allocate(m->packed, 1);
     /* cppcheck-suppress uninitdata; read_packed() fills it */
-    unsigned char *plain = m->method == 0 ? packed : malloc((size_t)m->size + 1);
+    unsigned char *plain = m->method == 0 ? packed : io_allocate(m->size, 1);
     bool ok = packed && plain;
     if (!ok)
         io_no_memory(ctx, source->name);

@@ -5,11 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In base64, little-endian: the bytes of the machines that run browsers. `type` ends with the width
+ * in bits, such as f64. */
+static void add_base64(io_buffer *text, const char *type, const void *bytes, size_t size)
+{
+    size_t width = (size_t)strtoul(type + 1, NULL, 10) / 8;
+    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ || width == 1) {
+        page_base64(text, bytes, size);
+        return;
+    }
+    unsigned char *swapped = malloc(size > 0 ? size : 1);
+    text->failed = swapped == NULL;
+    for (size_t i = 0; swapped != NULL && i < size; i++)
+        swapped[i] = ((const unsigned char *)bytes)[i + width - 1 - 2 * (i % width)];
+    if (swapped != NULL)
+        page_base64(text, swapped, size);
+    free(swapped);
+}
+
 json_t *page_array(const char *type, const void *bytes, size_t size, int rank, const int64_t *shape)
 {
     io_buffer text = {0};
     json_t *dims = json_array(), *array = NULL;
-    page_base64(&text, bytes, size);
+    add_base64(&text, type, bytes, size);
     for (int d = 0; d < rank; d++)
         json_array_append_new(dims, json_integer((json_int_t)shape[d]));
     if (!text.failed)
@@ -21,7 +39,6 @@ json_t *page_array(const char *type, const void *bytes, size_t size, int rank, c
     return array;
 }
 
-/* The script reads the bytes of this machine: browsers run on little-endian machines only. */
 json_t *page_doubles(const double *x, int rank, const int64_t *shape)
 {
     return page_array("f64", x, (size_t)io_count(rank, shape) * sizeof *x, rank, shape);

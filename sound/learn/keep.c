@@ -37,12 +37,12 @@ void tl_keep_put(tl_units *u, int64_t number, const tl_separator *model, double 
 {
     if (u == NULL)
         return;
-    omp_set_lock(&u->lock);
+    pthread_mutex_lock(&u->lock);
     if (put(u, number, model, score) == TLNMF_OK)
         u->changed = true;
     else
         tl_log(&u->ctx, TLNMF_LOG_WARNING, "no checkpoint: %s", tlnmf_message(&u->ctx));
-    omp_unset_lock(&u->lock);
+    pthread_mutex_unlock(&u->lock);
     tl_units_save(u, false);
 }
 

@@ -55,8 +55,7 @@ void tl_release(const tl_hooks *hooks, void *block)
 static bool part_bytes(const tl_slot *part, size_t *bytes)
 {
     size_t raw;
-    if (part->count < 0 || __builtin_mul_overflow((size_t)part->count, part->size, &raw) ||
-        raw > SIZE_MAX - ALIGNMENT)
+    if (__builtin_mul_overflow(part->count, part->size, &raw) || raw > SIZE_MAX - ALIGNMENT)
         return false;
     *bytes = (raw + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return true;

@@ -80,7 +80,7 @@ tlnmf_error tl_monitor_create(tlnmf_ctx *ctx)
         tl_release(&ctx->hooks, m);
         return error;
     }
-    omp_init_lock(&m->lock);
+    pthread_mutex_init(&m->lock, NULL);
     ctx->monitor = m;
     return TLNMF_OK;
 }
@@ -88,7 +88,7 @@ tlnmf_error tl_monitor_create(tlnmf_ctx *ctx)
 void tl_monitor_free(tlnmf_ctx *ctx)
 {
     tlnmf_record_free(ctx->monitor->record);
-    omp_destroy_lock(&ctx->monitor->lock);
+    pthread_mutex_destroy(&ctx->monitor->lock);
     tl_release(&ctx->hooks, ctx->monitor);
 }
 
@@ -169,10 +169,10 @@ static void look(tl_monitor *m, double time)
         atomic_store(&m->stop, TLNMF_OUTCOME_CANCELLED);
     if (time > m->deadline)
         ask_to_stop(m, TLNMF_OUTCOME_TIME);
-    omp_set_lock(&m->lock);
+    pthread_mutex_lock(&m->lock);
     m->now.complete = false;
     call(m, &m->now);
-    omp_unset_lock(&m->lock);
+    pthread_mutex_unlock(&m->lock);
 }
 
 /* Claims a look at the clock, if one is due and no other thread is looking. */
@@ -220,19 +220,19 @@ bool tl_poll_at(tl_monitor *m, const char *stage, double done, double total)
 
 void tl_monitor_set(tl_monitor *m, const tl_progress *progress)
 {
-    omp_set_lock(&m->lock);
+    pthread_mutex_lock(&m->lock);
     m->now = *progress;
-    omp_unset_lock(&m->lock);
+    pthread_mutex_unlock(&m->lock);
 }
 
 void tl_report(tl_monitor *m, const tl_progress *progress)
 {
     if (m == NULL)
         return;
-    omp_set_lock(&m->lock);
+    pthread_mutex_lock(&m->lock);
     m->now = *progress;
     call(m, progress);
-    omp_unset_lock(&m->lock);
+    pthread_mutex_unlock(&m->lock);
 }
 
 void tl_report_units(tl_monitor *m, const char *stage, int64_t done, int64_t planned, double C)

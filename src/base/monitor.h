@@ -8,7 +8,7 @@
 
 #include "base/comm.h"
 
-#include <omp.h>
+#include <pthread.h>
 
 /* Stages that a trace can name; the numbers are those of the trace. */
 typedef enum tl_stage {
@@ -35,7 +35,7 @@ struct tl_monitor {
     tlnmf_progress_fn report; /* NULL: progress is not reported */
     void *user;
     tlnmf_record *record; /* created with every name, so that reports do not allocate */
-    omp_lock_t lock;      /* one report at a time; also guards the data that runs share */
+    pthread_mutex_t lock; /* one report at a time; also guards the data that runs share */
     atomic_int stop;      /* the tlnmf_outcome that ends the call, or 0 */
     atomic_bool busy;     /* a thread is looking at the clock */
     double every, next;   /* seconds between two readings of the clock, and when the next is due */

@@ -383,7 +383,7 @@ tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t dimensio
                            (long long)shape[i]);
         else if (shape[i] == 0)
             *count = 0;
-        else if (__builtin_mul_overflow(most, (size_t)shape[i], &most))
+        else if (__builtin_mul_overflow(most, shape[i], &most))
             most = SIZE_MAX;
     if (__builtin_mul_overflow(most, sizeof(double), &bytes))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", name);

@@ -3,14 +3,16 @@
  * wait is set for a whole process. */
 #define _GNU_SOURCE /* RUSAGE_THREAD; NOLINT(bugprone-reserved-identifier) */
 #include "base/base.h"
+#include "base/openmp.h"
 
-#include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Threads can also join jobs inside jobs, such as a product of one of many candidates; a job of the
  * fourth level runs on its own thread alone. The pieces of a job form up to SHARES shares (chosen
@@ -281,6 +283,21 @@ static void start_helpers(team *t, int64_t wanted)
     pthread_mutex_unlock(&t->lock);
 }
 
+/* The cores that this process may use. */
+static int cores(void)
+{
+#ifdef _OPENMP
+    return omp_get_num_procs();
+#else
+#ifdef CPU_COUNT
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) /* fails with more than 1024 cores */
+        return CPU_COUNT(&set);
+#endif
+    return (int)tl_min(tl_max(sysconf(_SC_NPROCESSORS_ONLN), 1), TL_THREADS_MOST);
+#endif
+}
+
 /* NULL if there is no memory: the call then runs on one thread. The memory does not come from the
  * context's allocator; nor do the stacks of the threads. */
 static team *create(int threads)
@@ -291,7 +308,7 @@ static team *create(int threads)
         return NULL;
     memset(t, 0, bytes);
     t->threads = threads;
-    t->crowded = threads > omp_get_num_procs();
+    t->crowded = threads > cores();
     atomic_store(&t->most, threads - 1);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->wake, NULL);
@@ -350,7 +367,13 @@ int tl_thread_count(int64_t wanted)
 {
     if (wanted > 0)
         return (int)tl_min(wanted, TL_THREADS_MOST);
-    return tl_threads_here() > 1 ? tl_threads_here() : omp_get_max_threads();
+    if (tl_threads_here() > 1)
+        return tl_threads_here();
+#ifdef _OPENMP
+    return omp_get_max_threads();
+#else
+    return cores();
+#endif
 }
 
 int tl_threads_here(void)

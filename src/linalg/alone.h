@@ -4,7 +4,7 @@
 #ifndef TLNMF_LINALG_ALONE_H
 #define TLNMF_LINALG_ALONE_H
 
-#include <omp.h>
+#include "base/openmp.h"
 
 /* The number of threads of this thread's OpenMP regions, which OpenBLAS follows. Returns the
  * previous number. */

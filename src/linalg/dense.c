@@ -9,6 +9,7 @@
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 
 /* Looks up a symbol in the library that computes products and in the libraries that it needs. A
@@ -38,10 +39,13 @@ const char *tlnmf_blas(void)
 }
 
 /* OpenBLAS rewrites the same buffer at each call. */
+static pthread_mutex_t blas_name_lock = PTHREAD_MUTEX_INITIALIZER;
+
 void tl_blas_name(char name[TL_BLAS_NAME])
 {
-#pragma omp critical(tl_blas_name)
+    pthread_mutex_lock(&blas_name_lock);
     snprintf(name, TL_BLAS_NAME, "%s", tlnmf_blas());
+    pthread_mutex_unlock(&blas_name_lock);
 }
 
 tlnmf_error tl_check_size(tlnmf_ctx *ctx, const char *name, int64_t size)

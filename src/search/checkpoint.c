@@ -244,7 +244,7 @@ void tl_checkpoint_add(tl_pool *pool, const tl_engine *e, const tl_run *run, tl_
         tl_checkpoint_has(pool, run->start))
         return;
     tl_unit *row = row_of(pool, run->start);
-    omp_set_lock(&c->units->lock);
+    pthread_mutex_lock(&c->units->lock);
     *row = unit_of(pool, run, values, TL_UNIT_FINISHED);
     double least = c->best >= 0 ? row_of(pool, c->best)->score : INFINITY;
     bool better =
@@ -254,7 +254,7 @@ void tl_checkpoint_add(tl_pool *pool, const tl_engine *e, const tl_run *run, tl_
         put_start(pool, e, run, row);
     c->best = better ? run->start : c->best;
     c->units->changed = true;
-    omp_unset_lock(&c->units->lock);
+    pthread_mutex_unlock(&c->units->lock);
     tl_units_save(c->units, false);
 }
 
@@ -283,10 +283,10 @@ static void pause_run(const tl_engine *e, tl_run *run, bool stops)
         tl_unit unit = unit_of(pool, run, (tl_values){0}, TL_UNIT_RUNNING);
         /* the union of checkpoints prefers later iterates, and finished starts to all of them */
         unit.score = 1e300 / (1.0 + (double)run->iterations);
-        omp_set_lock(&u->lock);
+        pthread_mutex_lock(&u->lock);
         put_start(pool, e, run, &unit);
         u->changed = true;
-        omp_unset_lock(&u->lock);
+        pthread_mutex_unlock(&u->lock);
         run->pause_next = tl_wall_seconds() + u->ctx.keeping.iterate_after;
     }
     tl_units_save(u, false);
@@ -319,7 +319,7 @@ bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *val
         return false;
     tl_unit *row = row_of(pool, run->start);
     bool finished = row->done != 0.0;
-    omp_set_lock(&c->units->lock);
+    pthread_mutex_lock(&c->units->lock);
     const double *x = get_start(pool, run->start, finished ? TL_UNIT_FINISHED : TL_UNIT_RUNNING);
     if (x != NULL) {
         load_start(pool, x, e, run, values);
@@ -330,7 +330,7 @@ bool tl_checkpoint_take(tl_pool *pool, tl_engine *e, tl_run *run, tl_values *val
     run->continues = x != NULL && !finished;
     if (run->continues)
         row->continued = 1.0;
-    omp_unset_lock(&c->units->lock);
+    pthread_mutex_unlock(&c->units->lock);
     run->pause = pause_run;
     run->pause_user = pool;
     run->pause_next = c->batch->job->to_the_end /* its iterate does not say in which solver it is */

@@ -240,7 +240,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
                   tl_values values)
 {
     tl_result *best = b->best;
-    omp_set_lock(&pool->monitor->lock);
+    pthread_mutex_lock(&pool->monitor->lock);
     tl_pool_trace(pool, run->start, run->trace, run->trace_length);
     bool better = tl_is_better(b, values, run->start);
     if (!tl_pool_stopped(pool) || tl_checkpoint_has(pool, run->start))
@@ -264,7 +264,7 @@ static void offer(tl_pool *pool, const tl_batch *b, const tl_engine *e, const tl
            b->job->name, from, b->job->score, tl_score_of(b->job, values), outcome, iterations,
            better ? ", the best" : "");
     tl_checkpoint_add(pool, e, run, values);
-    omp_unset_lock(&pool->monitor->lock);
+    pthread_mutex_unlock(&pool->monitor->lock);
 }
 
 /* The arguments of draw(): a random start, with the Phi of the batch if it has one. */
@@ -322,10 +322,10 @@ static tlnmf_error run_start(tl_pool *pool, const tl_batch *b, tl_worker *w, int
             "start %lld left the range of double: rescale the data, or take a larger eps",
             (long long)p + 1);
     offer(pool, b, e, &run, values);
-    omp_set_lock(&pool->monitor->lock);
+    pthread_mutex_lock(&pool->monitor->lock);
     w->nmf_seconds += run.nmf_seconds;
     w->transform_seconds += run.transform_seconds;
-    omp_unset_lock(&pool->monitor->lock);
+    pthread_mutex_unlock(&pool->monitor->lock);
     return TLNMF_OK;
 }
 
@@ -342,9 +342,9 @@ static bool skip(tl_pool *pool, const tl_batch *b)
 {
     if (!tl_pool_stopped(pool))
         return false;
-    omp_set_lock(&pool->monitor->lock);
+    pthread_mutex_lock(&pool->monitor->lock);
     bool has = b->best->info.best_start >= 0;
-    omp_unset_lock(&pool->monitor->lock);
+    pthread_mutex_unlock(&pool->monitor->lock);
     return has;
 }
 
@@ -358,13 +358,13 @@ typedef struct running {
 
 static tl_worker *take_worker(tl_pool *pool)
 {
-    omp_set_lock(&pool->monitor->lock);
+    pthread_mutex_lock(&pool->monitor->lock);
     tl_worker *w = &pool->worker[tl_thread_index() % pool->plan.workers];
     if (w->busy)
         for (w = pool->worker; w->busy; w++)
             ;
     w->busy = true;
-    omp_unset_lock(&pool->monitor->lock);
+    pthread_mutex_unlock(&pool->monitor->lock);
     return w;
 }
 
@@ -381,13 +381,13 @@ static void run_one(int64_t i, int64_t last, void *arg)
         return;
     tl_worker *w = take_worker(pool);
     tlnmf_error error = run_start(pool, r->batch, w, p);
-    omp_set_lock(&pool->monitor->lock);
+    pthread_mutex_lock(&pool->monitor->lock);
     w->busy = false;
     if (error != TLNMF_OK) {
         r->failed = error;
         memcpy(pool->ctx->message, w->ctx.message, sizeof pool->ctx->message);
     }
-    omp_unset_lock(&pool->monitor->lock);
+    pthread_mutex_unlock(&pool->monitor->lock);
 }
 
 /* Runs the starts of this process in one wave. All processes then have their scores, and agree

@@ -37,7 +37,7 @@ tlnmf_error tl_trace_create(tlnmf_ctx *ctx, int64_t rows, tl_trace_row **out)
     if (rows == 0)
         return TLNMF_OK;
     size_t bytes;
-    if (__builtin_mul_overflow((size_t)rows, sizeof **out, &bytes))
+    if (__builtin_mul_overflow(rows, sizeof **out, &bytes))
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "a trace of %lld rows would not fit",
                        (long long)rows);
     *out = tl_allocate(&ctx->hooks, bytes); /* not zeroed: only the rows in use take memory */

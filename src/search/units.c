@@ -148,7 +148,7 @@ static tlnmf_error create(tlnmf_ctx *ctx, tl_units **out)
     u->ctx = *ctx;
     u->since = tl_wall_seconds();
     u->next = u->since + ctx->keeping.seconds;
-    omp_init_lock(&u->lock);
+    pthread_mutex_init(&u->lock, NULL);
     TRY(tlnmf_record_create(ctx, &u->record));
     return tlnmf_join_states(ctx, u->record, ctx->keeping.resume);
 }
@@ -176,7 +176,7 @@ void tl_units_free(tl_units *u)
         return;
     tl_hooks hooks = u->ctx.hooks; /* the block holds the context */
     tlnmf_record_free(u->record);
-    omp_destroy_lock(&u->lock);
+    pthread_mutex_destroy(&u->lock);
     tl_release(&hooks, u);
 }
 
@@ -224,13 +224,13 @@ tlnmf_error tl_units_begin(tlnmf_ctx *ctx, tl_units *u, const char *section, con
 void tl_units_drop(tl_units *u, const char *prefix)
 {
     size_t length = strlen(prefix);
-    omp_set_lock(&u->lock);
+    pthread_mutex_lock(&u->lock);
     for (size_t i = tlnmf_record_count(u->record); i > 0; i--) {
         const char *name = tlnmf_record_name(u->record, i - 1);
         if (strncmp(name, prefix, length) == 0 && name[length] == '.')
             tlnmf_record_remove(u->record, name);
     }
-    omp_unset_lock(&u->lock);
+    pthread_mutex_unlock(&u->lock);
 }
 
 void tl_units_save(tl_units *u, bool now)
@@ -240,7 +240,7 @@ void tl_units_save(tl_units *u, bool now)
     if (u == NULL)
         return;
     tl_keeping *keeping = &u->ctx.keeping;
-    omp_set_lock(&u->lock);
+    pthread_mutex_lock(&u->lock);
     double at = tl_wall_seconds();
     if (u->changed && keeping->save != NULL && (now || at >= u->next)) {
         snprintf(name, sizeof name, "%s.seconds", u->section);
@@ -253,5 +253,5 @@ void tl_units_save(tl_units *u, bool now)
             u->next += fmax(keeping->seconds, cost / share);
         u->changed = false;
     }
-    omp_unset_lock(&u->lock);
+    pthread_mutex_unlock(&u->lock);
 }

@@ -9,7 +9,7 @@
 
 #include "base/base.h"
 
-#include <omp.h>
+#include <pthread.h>
 
 struct tlnmf_settings;
 
@@ -18,7 +18,7 @@ struct tlnmf_settings;
 typedef struct tl_units {
     tlnmf_ctx ctx; /* a copy: threads that add units have their own messages */
     tlnmf_record *record;
-    omp_lock_t lock;
+    pthread_mutex_t lock;
     bool changed;         /* since the record was saved */
     double next;          /* when to save it again */
     char section[16];     /* the first one, whose time is counted */

@@ -71,7 +71,7 @@ symbols_in() { # folder of a build, folder of sources
         /file format/ { now = at[$1]; next }
         # .data.rel.ro has constants that need relocation; symbols that nvcc adds are ignored
         ($4 == ".bss" || $4 == ".data" || $4 == "*COM*" || $4 ~ /^\.(bss|data)\./) &&
-        $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $NF !~ /^__/ && $NF !~ /^\.gomp_critical/ &&
+        $4 !~ /^\.data\.rel\.ro/ && $3 == "O" && $NF !~ /^__/ && $NF != "blas_name_lock" &&
         $NF !~ /__device_stub__|__cudaFatCubinHandle|__gxx_personality/ { print now, "S", $NF }
     ' "$work/objects" "$work/nm" "$work/objdump"
 }

@@ -5,7 +5,6 @@
 #include "tlnmf/sound.h"
 
 #include <fcntl.h>
-#include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

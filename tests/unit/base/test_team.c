@@ -1,7 +1,8 @@
 /* The threads of a call: pieces, nested jobs, sums, the settings of the caller. */
 #include "support.h"
 
-#include <omp.h>
+#include "base/openmp.h"
+
 #include <stdatomic.h>
 
 /* ---- pieces ---------------------------------------------------------------------------------- */

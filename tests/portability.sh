@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# Builds and tests the library for other processors and C libraries, and compares C between them.
+# For maintainers, on Debian 12 (amd64); no test of the suite needs it.
+usage='usage: tests/portability.sh TARGET [FOLDER]
+TARGET
+  native            this processor, OpenMP, the default BLAS
+  no-openmp         gcc without OpenMP                    no-openmp-clang  clang without OpenMP
+  avx2, baseline    the native build on an emulated Haswell, or a processor without AVX
+  i386              32-bit x86 (runs natively)            arm64            AArch64, emulated
+  s390x             big endian, emulated                  musl             musl, the core library
+FOLDER (build-portability) receives TARGET/, the build, and sysroot/TARGET/, the libraries.
+
+Packages: qemu-user, musl-tools, gcc-{i686,aarch64,s390x}-linux-gnu. Libraries of other processors
+are downloaded with apt-get and unpacked below FOLDER; nothing is installed. musl needs a BLAS with
+CBLAS and LAPACKE that was built with musl-gcc: MUSL_BLAS=libopenblas.a, its headers in the same
+folder. TESTS is the pattern of tests that ctest runs.'
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=${1-} root=$(realpath -m "${2:-build-portability}")
+tests=${TESTS:-^(unit_|golden|property|extremes|portability)}
+build=$root/$target sys=$root/sysroot/$target
+emulator='' triplet='' flags=(-DTLNMF_WERROR=ON)
+
+case $target in
+native | avx2 | baseline) ;;
+no-openmp) flags+=(-DCMAKE_C_COMPILER=gcc -DTLNMF_OPENMP=OFF) ;;
+no-openmp-clang) flags+=(-DCMAKE_C_COMPILER=clang -DTLNMF_OPENMP=OFF) ;;
+i386) triplet=i386-linux-gnu compiler=i686-linux-gnu-gcc processor=i686 ;;
+arm64) triplet=aarch64-linux-gnu compiler=$triplet-gcc processor=aarch64 emulator=qemu-aarch64 ;;
+s390x) triplet=s390x-linux-gnu compiler=$triplet-gcc processor=s390x emulator=qemu-s390x ;;
+musl) flags+=(-DCMAKE_C_COMPILER=musl-gcc) ;;
+*)
+    echo "$usage" >&2
+    exit 2
+    ;;
+esac
+
+# Unpacks Debian's libraries for one processor. apt-get gets folders of its own.
+make_sysroot() {
+    local apt=$root/apt/$target lib=$sys/usr/lib/$triplet package
+    [ ! -f "$sys/complete" ] || return 0
+    mkdir -p "$apt"/{state/lists/partial,cache/archives/partial} "$lib"
+    : >"$apt/state/status"
+    echo "deb http://deb.debian.org/debian bookworm main" >"$apt/sources.list"
+    cat >"$apt/apt.conf" <<END
+APT { Architecture "$target"; Architectures { "$target"; }; Install-Recommends "false"; Sandbox::User "root"; };
+Dir { State "$apt/state"; State::status "$apt/state/status"; Cache "$apt/cache"; };
+Dir { Etc::sourcelist "$apt/sources.list"; Etc::sourceparts "-"; };
+Acquire::Languages "none";
+END
+    export APT_CONFIG=$apt/apt.conf
+    apt-get -q update
+    apt-get -q -y --download-only install libc6-dev libgomp1 libblas-dev liblapack-dev liblapacke-dev \
+        libcmocka-dev libsndfile1-dev libjansson-dev zlib1g-dev libhdf5-dev libmatio-dev
+    unset APT_CONFIG
+    ln -sfn usr/lib "$sys/lib"
+    for package in "$apt"/cache/archives/*.deb; do
+        dpkg-deb --fsys-tarfile "$package" | tar -x -C "$sys" --keep-directory-symlink --wildcards \
+            './lib*' './usr/lib*' './usr/include*' './usr/share/pkgconfig*' 2>/dev/null || true
+    done
+    # Links that the packages make when they are installed.
+    ln -sf blas/libblas.so "$lib/libblas.so" && ln -sf blas/libblas.so.3 "$lib/libblas.so.3"
+    ln -sf lapack/liblapack.so "$lib/liblapack.so" && ln -sf lapack/liblapack.so.3 "$lib/liblapack.so.3"
+    ln -sf hdf5-serial.pc "$lib/pkgconfig/hdf5.pc"
+    ln -sf cblas-netlib.h "$sys/usr/include/$triplet/cblas.h"
+    touch "$sys/complete"
+}
+
+cross_flags() {
+    local lib=$sys/usr/lib/$triplet link='' file=$root/$target.cmake
+    if [ -z "$emulator" ]; then # runs natively, with the libraries of the sysroot
+        link="-Wl,--dynamic-linker=$sys/lib/ld-linux.so.2 -Wl,-rpath,$lib"
+    fi
+    cat >"$file" <<END
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR $processor)
+set(CMAKE_C_COMPILER $compiler)
+set(CMAKE_LIBRARY_ARCHITECTURE $triplet)
+set(CMAKE_SYSROOT $sys)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,$lib $link")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,$lib")
+END
+    [ -z "$emulator" ] || echo "set(CMAKE_CROSSCOMPILING_EMULATOR $emulator -L $sys)" >>"$file"
+    export PKG_CONFIG_LIBDIR=$lib/pkgconfig:$sys/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$sys
+    flags+=(-DCMAKE_TOOLCHAIN_FILE="$file")
+}
+
+# Runs a command where the kernel starts foreign programs with the emulator: programs start programs. A
+# user namespace of its own has this setting (Linux 6.7 and later); the system does not change.
+emulated() {
+    local magic mask
+    case $emulator in
+    '') "$@" && return ;;
+    qemu-aarch64)
+        magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+        mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+        ;;
+    qemu-s390x)
+        magic='\x7fELF\x02\x02\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x16'
+        mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff'
+        ;;
+    esac
+    QEMU_LD_PREFIX=$sys unshare --user --map-root-user --mount sh -c '
+        rule=$1 && shift
+        mount -t binfmt_misc none /proc/sys/fs/binfmt_misc || exit 1
+        printf "%s" "$rule" >/proc/sys/fs/binfmt_misc/register || exit 1
+        exec "$@"' sh ":$emulator:M::$magic:$mask:$(command -v $emulator):" "$@"
+}
+
+# Builds the program and the tests that will run.
+build_all() {
+    local targets
+    cmake -S . -B "$build" "${flags[@]}" >"$build.log" 2>&1 || { tail -20 "$build.log"; exit 1; }
+    targets=$(ctest --test-dir "$build" -N -R "$tests" |
+        sed -n 's/^ *Test *#[0-9]*: //p' | grep -E '^(unit_|fuzz_|golden|property|extremes)')
+    ! grep -q '^TLNMF_BUILD_PROGRAM:BOOL=ON' "$build/CMakeCache.txt" || targets="$targets tlnmf"
+    # shellcheck disable=SC2086
+    nice cmake --build "$build" -j "${JOBS:-2}" --target $targets objective >>"$build.log" 2>&1 ||
+        { tail -40 "$build.log"; exit 1; }
+}
+
+test_all() {
+    OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} emulated nice ctest --test-dir "$build" -j "${JOBS:-2}" -R "$tests" \
+        --output-on-failure --timeout 170 >"$build.tests.log" 2>&1 || true
+    sed -n '/tests passed/,$p' "$build.tests.log"
+}
+
+mkdir -p "$root"
+case $target in
+i386 | arm64 | s390x)
+    make_sysroot
+    cross_flags
+    ;;
+esac
+build_all
+test_all
+emulated "$build/tests/objective"
