@@ -13,14 +13,14 @@
 
 /* ---- the enumeration of arguments ------------------------------------------------------------ */
 
-enum { MOST_ARGUMENTS = 10, MOST_FUNCTIONS = 256, STRIDE = 12 };
+enum { MOST_ARGUMENTS = 10, MOST_FUNCTIONS = 256, OF_PAIR = 6, OF_SLOW = 60 };
 
 /* Each argument of a call chooses one of its values by number. Number 0 is a good value. The first
  * call has good values only. Then the values i and j are hostile, or only one if i = j. */
 static struct {
     const char *name;
     int at, arguments, i, j, count[MOST_ARGUMENTS], chosen[MOST_ARGUMENTS];
-    bool is_first, is_slow; /* slow functions get about STRIDE values of each argument */
+    bool is_first, is_slow; /* slow functions get fewer values, and no pairs */
     int64_t calls, accepted, all_calls, wrong;
 } it;
 
@@ -51,11 +51,13 @@ static void begin(const char *name)
     alarm(60); /* ends a call that hangs */
 }
 
-/* Tries every value of a single argument, and about STRIDE values of each argument of a pair. */
+/* Tries every value of a single argument, and about OF_PAIR values of each argument of a pair. */
 static bool increase(int argument)
 {
-    bool all = it.i == it.j && !it.is_slow;
-    it.chosen[argument] += all ? 1 : 1 + it.count[argument] / STRIDE;
+    int count = it.count[argument];
+    it.chosen[argument] += it.i != it.j ? 1 + count / OF_PAIR
+                           : it.is_slow ? 1 + count / OF_SLOW
+                                        : 1;
     if (it.chosen[argument] < it.count[argument])
         return true;
     it.chosen[argument] = 1;
@@ -70,7 +72,7 @@ static bool advance(void)
         return true;
     do {
         it.chosen[it.i] = it.chosen[it.j] = 0;
-        if (++it.j == it.arguments)
+        if (++it.j >= it.arguments || it.is_slow)
             it.j = ++it.i;
         if (it.i == it.arguments)
             return false;

@@ -101,11 +101,11 @@ static void records(void **unused)
     TEXT(tlnmf_record_name, record(track), index_of(1));
     USE(tlnmf_record_type, record(track), text("start"));
     USE(tlnmf_record_has, record(track), text("start"));
-    USE(tlnmf_record_get_integer, record(model), text("M"));
-    USE(tlnmf_record_get_real, record(model), text("C"));
-    TEXT(tlnmf_record_get_text, record(model), text("outcome"));
+    USE(tlnmf_record_get_integer, record(track), text("start"));
+    USE(tlnmf_record_get_real, record(track), text("start"));
+    TEXT(tlnmf_record_get_text, record(track), text("start"));
     TEXT(tlnmf_record_get_text_at, record(track), text("name"), index_of(0));
-    USE(tlnmf_record_get_array, record(model), text("W"), &dimensions, dims);
+    USE(tlnmf_record_get_array, record(track), text("start"), &dimensions, dims);
     TRY(tlnmf_record_set_integer, ctx, record(track), text("n"), size(3));
     TRY(tlnmf_record_set_real, ctx, record(track), text("n"), real(3.0));
     TRY(tlnmf_record_set_text, ctx, record(track), text("n"), text("t"));
@@ -177,9 +177,11 @@ static void fits(void **unused)
     for (begin("tlnmf_simple_diagonalise"); next();)
         judge(tlnmf_simple_diagonalise(numbers(), shape(2, 4, 12), "J=3", message, RECORD),
               message);
+    it.is_slow = true;
     for (begin("tlnmf_simple_apply"); next();)
         judge(tlnmf_simple_apply(record(model), numbers(), shape(2, 4, 12), "J=9", message, RECORD),
               message);
+    it.is_slow = false;
     TRY(tlnmf_data_from_realisations, ctx, numbers(), shape(2, 4, 12), DATA);
     TRY(tlnmf_data_from_incomplete, ctx, numbers(), shape(2, 4, 12), DATA);
     const double square[] = {2.0, 1.0, 1.0, 2.0, 3.0, 0.0, 0.0, 4.0},
@@ -196,7 +198,9 @@ static void fits(void **unused)
     USE(tlnmf_data_record, data());
     USE(tlnmf_data_free, NULL);
     TRY(tlnmf_fit, ctx, data(), settings("fit"), record(model), RECORD);
+    it.is_slow = true;
     TRY(tlnmf_diagonalise, ctx, data(), settings("jd"), record(model), RECORD);
+    it.is_slow = false;
     TRY(tlnmf_compare_ranks, ctx, data(), settings("fit"), ONE_OF(ranges), NULL, RECORD);
     TRY(tlnmf_apply, ctx, record(model), data(), settings("apply"), RECORD);
     TRY(tlnmf_likelihood, ctx, record(model), data(), settings("apply"), RECORD);
@@ -209,7 +213,9 @@ static void fits(void **unused)
     USE(tlnmf_applier_free, NULL);
     TRY(tlnmf_evaluate, ctx, data(), record(model), RECORD);
     TRY(tlnmf_draw_start, ctx, data(), settings("fit"), size(0), RECORD);
+    it.is_slow = true;
     USE(tlnmf_usual_starts, data(), settings("fit"), record(model));
+    it.is_slow = false;
     TRY(tlnmf_memory, ctx, data(), settings("fit"), &bytes);
     TRY(tlnmf_transform_matrix, ctx, text("dct"), size(4), out);
     TRY(tlnmf_atoms, ctx, record(model), real(1000.0), size(2), RECORD);
@@ -256,7 +262,9 @@ static void sounds(void **unused)
     TRY(tlnmf_separate_plan, ctx, record(separation), sound(), settings("separate"), RECORD);
     TRY(tlnmf_separate, ctx, record(separation), sound(), settings("separate"), write_stem,
         ONE_OF(user), RECORD);
+    it.is_slow = true;
     TRY(tlnmf_separate_array, ctx, record(separation), sound(), settings("separate"), out, RECORD);
+    it.is_slow = false;
     TRY(tlnmf_activations, ctx, record(separation), sound(), report, RECORD);
     TRY(tlnmf_activations, ctx, separation, recording, record(report), RECORD);
     TRY(tlnmf_spectrogram, ctx, record(separation), sound(), size(1), size(3), RECORD);
