@@ -341,8 +341,13 @@ bool io_slurp(tlnmf_ctx *ctx, const char *path, unsigned char **bytes, size_t *s
     *size = 0;
     if (fd < 0)
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", name, strerror(errno));
+    bool known = fstat(fd, &st) == 0;
+    if (known && !standard && S_ISCHR(st.st_mode)) { /* /dev/zero and its like never end */
+        close(fd);
+        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: a device, not a file", name);
+    }
     /* One byte more than the file has, for the read that finds its end. */
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    if (known && S_ISREG(st.st_mode))
         capacity = (size_t)st.st_size + 1;
     bool ok = read_all(fd, capacity, bytes, size);
     int why = errno;

@@ -209,6 +209,12 @@ tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, const double *theta, int64_t S,
     TL_NEED(ctx, theta);
     if (S < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld must be at least 1", (long long)S);
+    size_t count;
+    TRY(tl_count_elements(ctx, "Y", 3, (int64_t[]){S, M_, N_}, &count));
+    for (int64_t i = 0; i < 2 * S; i++)
+        if (!isfinite(theta[i]))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "the phase of realisation %lld is not finite",
+                           (long long)(i / 2 + 1));
     TRY(tlnmf_record_create(ctx, sample));
     return tl_record_keep_if(fill_notes(ctx, theta, S, *sample), sample);
 }
@@ -218,6 +224,10 @@ tlnmf_error tlnmf_random_phases(tlnmf_ctx *ctx, uint64_t seed, tlnmf_stream stre
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, theta);
+    size_t size;
+    TRY(tl_count_elements(ctx, "theta", 1, &count, &size));
+    if (stream != TLNMF_STREAM_OWN && stream != TLNMF_STREAM_NUMPY)
+        return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "%d is not a random number generator", (int)stream);
     if (stream == TLNMF_STREAM_NUMPY)
         TRY(tl_check_numpy_seed(ctx, seed));
     tl_rng rng;

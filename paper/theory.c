@@ -262,17 +262,23 @@ static double digamma(double x)
 
 double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t)
 {
+    if (M < 1 || N < 1 || S < 1 || !(t >= 0.0))
+        return NAN;
     double h = 3.0 * (sqrt((double)M) + t) / sqrt((double)S);
     return h < 1.0 ? (double)M * (double)N * h * h / (1.0 - h) : INFINITY;
 }
 
 double tlnmf_theory_probability(int64_t N, double t)
 {
+    if (N < 1 || !(t >= 0.0))
+        return NAN;
     return pow(fmax(0.0, 1.0 - 2.0 * exp(-0.5 * t * t)), (double)N);
 }
 
 double tlnmf_theory_asymptote(int64_t M, int64_t N, int64_t S)
 {
     double s = (double)S;
+    if (M < 1 || N < 1 || S < 1)
+        return NAN;
     return (double)M * (double)N * (log(s) - digamma(0.5 * s) - log(2.0));
 }

@@ -42,7 +42,8 @@ TLNMF_API tlnmf_error tlnmf_theory_climb(tlnmf_ctx *ctx, const tlnmf_data *data,
                                          const tlnmf_data *truth, double eps, int64_t iterations,
                                          double *Phi, double *Q);
 /* Theorem 4, (18): an upper bound on the maximum of Q, which holds with at least the probability
- * tlnmf_theory_probability(N, t). Infinite if the theorem does not apply to S. */
+ * tlnmf_theory_probability(N, t). Infinite if the theorem does not apply to S. These three
+ * functions return NaN if a size is below 1 or t is negative. */
 TLNMF_API double tlnmf_theory_bound(int64_t M, int64_t N, int64_t S, double t);
 TLNMF_API double tlnmf_theory_probability(int64_t N, double t);
 /* Remark 6, (19): approximate Q at the true transform, for S Gaussian realisations. */

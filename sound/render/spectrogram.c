@@ -89,6 +89,10 @@ static tlnmf_error put_V(tlnmf_ctx *ctx, const tl_separator *s, const tlnmf_soun
     tl_frame_block block;
     double *V;
     layout.shifts = 1;
+    if (columns > TL_SAMPLES_MAX / layout.hop / stride)
+        return tl_fail(ctx, TLNMF_ERR_TOO_LARGE,
+                       "stride = %lld, columns = %lld: the last column is not in the sound",
+                       (long long)stride, (long long)columns);
     TRY(tl_record_new_array(ctx, out, "V", 2, (int64_t[]){s->rows, columns}, &V));
     TRY(tl_framing_create(ctx, &layout, &framing));
     tlnmf_error error =

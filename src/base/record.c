@@ -385,7 +385,7 @@ tlnmf_error tl_count_elements(tlnmf_ctx *ctx, const char *name, int32_t dimensio
             *count = 0;
         else if (__builtin_mul_overflow(most, shape[i], &most))
             most = SIZE_MAX;
-    if (__builtin_mul_overflow(most, sizeof(double), &bytes))
+    if (__builtin_mul_overflow(most, sizeof(double), &bytes) || bytes > PTRDIFF_MAX)
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", name);
     *count *= most;
     return TLNMF_OK;

@@ -1,5 +1,6 @@
 /* Fixed orthogonal transforms. Angles are first reduced as integers, so that every entry is
  * accurate to an ulp at any size. */
+#include "base/record.h"
 #include "linalg/linalg.h"
 
 #include <math.h>
@@ -58,6 +59,8 @@ tlnmf_error tl_fixed_transform(tlnmf_ctx *ctx, tl_transform kind, int64_t M, dou
 {
     if (M < 1)
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "M = %lld must be at least 1", (long long)M);
+    size_t count;
+    TRY(tl_count_elements(ctx, "Phi", 2, (int64_t[]){M, M}, &count));
     switch (kind) {
     case TL_TRANSFORM_DCT:
         tl_dct(M, Phi);
