@@ -3,7 +3,8 @@
  * usage: embed OUTPUT (NAME=FILE,FILE..)...
  * Each NAME becomes `const char page_NAME[]`, and `page_NAME_hash[]` the 'sha256-..' that a content
  * security policy needs. Files that end in .mjs are modules: they are joined in their order inside
- * one function, without their import lines and the word export. */
+ * one function, without their import lines and the word export. A file named LICENSE.* becomes a
+ * comment. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -211,10 +212,14 @@ int main(int argc, char **argv)
         for (char *path = strtok_r(equals + 1, ",", &rest); path != NULL;
              path = strtok_r(NULL, ",", &rest)) {
             text file = slurp(path);
+            bool licence = strstr(path, "/LICENSE.") != NULL;
             if (modules)
                 add_module(&t, &file);
-            else
+            else {
+                add(&t, "/*\n", licence ? 3 : 0);
                 add(&t, file.bytes, file.size);
+                add(&t, "*/\n", licence ? 3 : 0);
+            }
             free(file.bytes);
         }
         if (modules)

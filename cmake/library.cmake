@@ -48,9 +48,9 @@ function(tlnmf_library name)
   set_target_properties(${name}_${kind} PROPERTIES EXPORT_NAME ${name})
   add_library(tlnmf::${name} ALIAS ${name}_${kind})
   add_library(tlnmf::${name}_static ALIAS ${name}_static)
-  # Until 1.0 every minor version may change the ABI.
+  # The SONAME is lib<NAME>.so.ABI, a link to lib<NAME>.so.VERSION.
   set_target_properties(${name}_shared PROPERTIES VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} INSTALL_RPATH "${TLNMF_RPATH}")
+                        SOVERSION ${TLNMF_ABI} INSTALL_RPATH "${TLNMF_RPATH}")
   if(NOT APPLE)
     set(map ${PROJECT_SOURCE_DIR}/cmake/${name}.map)
     target_link_options(${name}_shared PRIVATE LINKER:--version-script=${map})

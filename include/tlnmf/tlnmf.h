@@ -32,8 +32,10 @@
  *               log or progress function; several may call the allocator concurrently. A callback
  *               must not call the library with the same context, except for tlnmf_poll, tlnmf_fail
  *               and, in functions that read or write samples, the functions of tlnmf/io.h.
- *   ABI         Within a major version (before 1.0: within a minor version) functions, options and
- *               results are only added, and numbers of enumerations do not change. */
+ *   ABI         TLNMF_ABI is the number in the names of the shared libraries (libtlnmf.so.0,
+ *               libtlnmf_io.so.0). It does not follow the version: every incompatible change raises
+ *               it. As long as it is the same, functions, options and results are only added, and
+ *               numbers of enumerations do not change. */
 #ifndef TLNMF_TLNMF_H
 #define TLNMF_TLNMF_H
 
@@ -55,7 +57,10 @@ extern "C" {
 #define TLNMF_VERSION_MINOR  3
 #define TLNMF_VERSION_PATCH  0
 
-/* The same as a text, "MAJOR.MINOR.PATCH". */
+/* The number of the ABI, written here only. Every incompatible change raises it. */
+#define TLNMF_ABI            0
+
+/* The version as a text, "MAJOR.MINOR.PATCH". */
 #define TLNMF_TEXT_(a, b, c) #a "." #b "." #c
 #define TLNMF_JOIN_(a, b, c) TLNMF_TEXT_(a, b, c)
 #define TLNMF_VERSION        TLNMF_JOIN_(TLNMF_VERSION_MAJOR, TLNMF_VERSION_MINOR, TLNMF_VERSION_PATCH)

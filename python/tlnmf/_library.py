@@ -68,31 +68,22 @@ def _folders() -> List[Path]:
     return [Path(__file__).parent / "_lib"]
 
 
-def _load_bundled(folder: Path, library: str) -> None:
-    """Loads third-party libraries that a wheel may carry, each after its dependencies."""
-    order = folder / f"{library}.order"
-    if order.exists():
-        for name in order.read_text().split():
-            c.CDLL(str(folder / name))
-
-
-def _version() -> str:
-    """The version of this package: a wheel carries it, a source tree has it in the header."""
-    carried = Path(__file__).parent / "VERSION"
+def _abi() -> str:
+    """The number in the names of the libraries: a wheel carries it, a source tree has the header."""
+    carried = Path(__file__).parent / "ABI"
     if carried.exists():
         return carried.read_text().strip()
     header = Path(__file__).resolve().parents[2] / "include" / "tlnmf" / "tlnmf.h"
-    return ".".join(re.findall(r"define TLNMF_VERSION_[A-Z]+ +(\d+)", header.read_text()))
+    return re.findall(r"define TLNMF_ABI +(\d+)", header.read_text())[0]
 
 
 def _open(name: str) -> Any:
     file = f"lib{name}.so"
-    soname = f"{file}.{'.'.join(_version().split('.')[:2])}"  # a minor version is an ABI until 1.0
+    soname = f"{file}.{_abi()}"
     wrong = []
     for folder in _folders():
         for path in (folder / soname, folder / file):
             if path.exists():
-                _load_bundled(folder, name)
                 try:
                     return c.CDLL(str(path))
                 except OSError as error:
@@ -112,7 +103,13 @@ def _declare(library: Any, table: str) -> None:
     for row in table.replace("\n", ";").split(";"):
         if row.strip():
             name, returns, parameters = row.split()
-            function = getattr(library, "tlnmf_" + name)
+            try:
+                function = getattr(library, "tlnmf_" + name)
+            except AttributeError:
+                raise LibraryMissing(
+                    f"{library._name} is older than this package: it lacks tlnmf_{name}. "
+                    "Install the same version of both."
+                ) from None
             function.restype = _TYPES[returns]
             function.argtypes = [_TYPES[p] for p in parameters.replace("-", "")]
 
