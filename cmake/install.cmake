@@ -20,11 +20,22 @@ install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tlnmf COMPONENT
 if(TLNMF_BUILD_CUDA)
   install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
 endif()
+# The programs and their completions. bash and fish look for a script with the name of the program; the
+# script for zsh names both programs.
+set(completions ${PROJECT_SOURCE_DIR}/cli/completions)
 foreach(program tlnmf tlnmf-mpi)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+    install(FILES ${completions}/tlnmf.bash RENAME ${program} COMPONENT program
+            DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
+    install(FILES ${completions}/tlnmf.fish RENAME ${program}.fish COMPONENT program
+            DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
   endif()
 endforeach()
+if(TARGET tlnmf)
+  install(FILES ${completions}/_tlnmf DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions
+          COMPONENT program)
+endif()
 if(MAN_PAGES)
   install(FILES ${MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
 endif()
