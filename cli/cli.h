@@ -162,13 +162,25 @@ bool cli_number(const cli_command *command, const char *name, const char *text, 
 /* Sets a length in samples from "40ms", "0.04s" or "882". NULL sets nothing. */
 int cli_set_length(const cli_call *call, const char *name, const char *text, double rate);
 
-/* ---- help (common/help.c, man.c) ------------------------------------------------------------- */
+/* ---- help (common/help.c, man.c, complete.c) ------------------------------------------------- */
 
 /* The first page of --help, or with `all` everything. */
 void cli_print_help(const cli_command *command, bool all);
 /* The man page of a command, or of the program (NULL), in roff. */
 void cli_print_man(const cli_command *command_or_null);
+void cli_print_man_mpi(void);                    /* the man page of tlnmf-mpi */
 const cli_command *cli_command_at(size_t index); /* NULL past the last */
+extern const char cli_try[];                     /* the first commands to try */
+/* Keeps the first clause of a help text, and the default. */
+void cli_shorten(char *help);
+
+/* Files by their extensions: " npy npz .." */
+typedef struct cli_file_kind {
+    const char *what, *names, *extensions;
+} cli_file_kind;
+extern const cli_file_kind cli_file_kinds[]; /* ends with a NULL name */
+/* Prints what the last of these words of a command line may become. */
+void cli_complete(int count, char **word);
 
 /* ---- memory (common/memory_check.c) ---------------------------------------------------------- */
 

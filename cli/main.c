@@ -10,6 +10,9 @@ static const cli_command *const commands[] = {&cli_separate, &cli_apply,     &cl
                                               &cli_simulate, &cli_reproduce, &cli_info};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
+const char cli_try[] = "  tlnmf simulate notes --seed 7 -o notes.npy\n"
+                       "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --starts 8\n";
+
 const cli_command *cli_command_at(size_t index)
 {
     return index < COMMANDS ? commands[index] : NULL;
@@ -52,10 +55,8 @@ static void print_help(FILE *out)
             tlnmf_version());
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
-    fputs("\nTry\n"
-          "  tlnmf simulate notes --seed 7 -o notes.npy\n"
-          "  tlnmf fit notes.npy -k 2 --eps 5e-7 --rate 5000 --starts 8\n"
-          "\n`tlnmf COMMAND --help` shows the usual options, `tlnmf COMMAND --help all` all "
+    fprintf(out, "\nTry\n%s", cli_try);
+    fputs("\n`tlnmf COMMAND --help` shows the usual options, `tlnmf COMMAND --help all` all "
           "options, and\n"
           "`tlnmf --man COMMAND` the man page.\n"
           "Exit codes: 0 done, 1 out of memory or LAPACK failed, 2 usage, 3 bad input, 4 not "
@@ -66,6 +67,10 @@ static void print_help(FILE *out)
 
 static int print_man(const char *name_or_null)
 {
+    if (name_or_null != NULL && strcmp(name_or_null, "mpi") == 0) {
+        cli_print_man_mpi();
+        return EXIT_DONE;
+    }
     const cli_command *command = name_or_null == NULL ? NULL : find(name_or_null);
     if (name_or_null != NULL && command == NULL)
         return EXIT_USAGE;
@@ -116,6 +121,10 @@ static int run(int argc, char **argv)
     }
     if (strcmp(argv[1], "--read") == 0) /* the reader process, which cli_read() starts */
         _exit(argc == 4 ? tlnmf_io_serve(argv[2], argv[3]) : EXIT_USAGE);
+    if (strcmp(argv[1], "--complete") == 0) { /* for the scripts in completions/ */
+        cli_complete(argc - 2, argv + 2);
+        return EXIT_DONE;
+    }
     if (strcmp(argv[1], "--man") == 0)
         return print_man(argc > 2 ? argv[2] : NULL);
     const cli_command *command = find(argv[1]);

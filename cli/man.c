@@ -104,16 +104,30 @@ static void put_exit_codes(void)
     }
 }
 
-static void put_references(const cli_command *but)
+/* Refers to the other pages: `but` is the name of this one. */
+static void put_references(const char *but)
 {
-    puts(".SH SEE ALSO");
-    if (but != NULL)
-        fputs("\\fBtlnmf\\fR(1)", stdout);
     const cli_command *command;
+    bool of_mpi = strcmp(but, "mpi") == 0, of_program = strcmp(but, "tlnmf") == 0;
+    puts(".SH SEE ALSO");
+    fputs(of_program ? "\\fBtlnmf\\-mpi\\fR(1)" : "\\fBtlnmf\\fR(1)", stdout);
     for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++)
-        if (command != but)
-            printf("%s\\fBtlnmf\\-%s\\fR(1)", i == 0 && but == NULL ? "" : ",\n", command->name);
-    putchar('\n');
+        if (strcmp(command->name, but) != 0)
+            printf(",\n\\fBtlnmf\\-%s\\fR(1)", command->name);
+    puts(of_mpi ? ",\n\\fBmpirun\\fR(1)" : "");
+}
+
+static void put_files(void)
+{
+    puts(".SH FILES");
+    for (const cli_file_kind *kind = cli_file_kinds; kind->what != NULL; kind++) {
+        printf(".TP\n%s\n", kind->what);
+        for (const char *at = kind->extensions; *at != '\0'; at += strspn(at, " ")) {
+            int length = (int)strcspn(at, " ");
+            printf("\\&.%.*s%s", length, at, at[length] == ' ' ? ", " : "\n");
+            at += length;
+        }
+    }
 }
 
 static void put_program(void)
@@ -123,17 +137,55 @@ static void put_program(void)
     puts(".SH NAME\ntlnmf \\- transform\\-learning NMF and joint diagonalisation");
     puts(".SH SYNOPSIS\n\\fBtlnmf\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.br\n"
          "\\fBtlnmf\\fR \\-\\-help | \\-\\-version | \\-\\-man [\\fICOMMAND\\fR]");
+    puts(".SH DESCRIPTION\nLearns an orthogonal transform together with a nonnegative matrix "
+         "factorisation (TL\\-NMF),\ndiagonalises covariances jointly, separates recordings into "
+         "their sources,\nand shows the results as HTML pages.\n"
+         "The page of each command describes its options.");
     puts(".SH COMMANDS");
     for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++) {
         printf(".TP\n\\fB%s\\fR\n", command->name);
         put(command->purpose);
         puts(".");
     }
+    puts(".SH OPTIONS\n"
+         ".TP\n\\fB\\-\\-help\\fR\nList the commands. After a command: show its options.\n"
+         ".TP\n\\fB\\-\\-version\\fR\nPrint the version and the name of the BLAS library.\n"
+         ".TP\n\\fB\\-\\-man\\fR [\\fICOMMAND\\fR]\nPrint a man page.");
     put_exit_codes();
     puts(".SH ENVIRONMENT\n.TP\n\\fBSOURCE_DATE_EPOCH\\fR\n"
-         "If it is set, times in outputs are 0 and traces have no times, so that outputs are "
-         "reproducible.");
-    put_references(NULL);
+         "If it is set, times in outputs are 0 and traces have no times,\nso that outputs are "
+         "reproducible.\n"
+         ".TP\n\\fBOMP_NUM_THREADS\\fR\nThe number of threads, unless \\-\\-threads is given.");
+    put_files();
+    put_examples(cli_try);
+    put_references("tlnmf");
+}
+
+void cli_print_man_mpi(void)
+{
+    const cli_command *command;
+    cli_option_text text;
+    put_title("tlnmf-mpi");
+    puts(".SH NAME\ntlnmf\\-mpi \\- run tlnmf on several processes or computers");
+    puts(".SH SYNOPSIS\n\\fBmpirun\\fR \\-n \\fIP\\fR \\fBtlnmf\\-mpi\\fR \\fICOMMAND\\fR "
+         "[\\fIoptions\\fR]");
+    puts(".SH DESCRIPTION\nHas the commands and options of \\fBtlnmf\\fR(1).\n"
+         "The work of these commands is distributed over the processes:");
+    for (size_t i = 0, count = 0; (command = cli_command_at(i)) != NULL; i++)
+        if (command->distributes)
+            printf("%s\\fB%s\\fR", count++ == 0 ? "" : ",\n", command->name);
+    puts(".\nAll other commands run on the first process.\n"
+         "Only the first process prints and writes.\n"
+         "A failure on one process ends all of them, with the same exit status.");
+    puts(".SH OPTIONS");
+    for (size_t i = 0; cli_option_at(&cli_fit, i, &text); i++)
+        if (cli_has_word(" --split --threads --device ", text.name))
+            put_option(&cli_fit, &text);
+    put_exit_codes();
+    put_examples("mpirun -n 64 tlnmf-mpi fit big.h5:/Y -k 10 --starts 1000 -o model.h5\n"
+                 "mpirun -n 64 tlnmf-mpi fit huge.npy -k 20 --split frames -o model.h5\n"
+                 "mpirun -n 64 tlnmf-mpi reproduce all -o results --threads 1\n");
+    put_references("mpi");
 }
 
 void cli_print_man(const cli_command *command)
@@ -170,5 +222,5 @@ void cli_print_man(const cli_command *command)
     }
     put_examples(command->examples);
     put_exit_codes();
-    put_references(command);
+    put_references(command->name);
 }

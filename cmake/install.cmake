@@ -20,11 +20,24 @@ install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tlnmf COMPONENT
 if(TLNMF_BUILD_CUDA)
   install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
 endif()
+# The programs and their completions. bash and fish look for a script with the name of the program; the
+# script for zsh names both programs.
+set(completions ${PROJECT_SOURCE_DIR}/cli/completions)
+foreach(row tlnmf:program tlnmf-mpi:mpi)
+  string(REPLACE ":" ";" row ${row})
+  list(GET row 0 program)
+  list(GET row 1 component)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+    install(FILES ${completions}/tlnmf.bash RENAME ${program} COMPONENT ${component}
+            DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions)
+    install(FILES ${completions}/tlnmf.fish RENAME ${program}.fish COMPONENT ${component}
+            DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
+  endif()
+endforeach()
 if(TARGET tlnmf)
-  install(TARGETS tlnmf RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-endif()
-if(TARGET tlnmf-mpi)
-  install(TARGETS tlnmf-mpi RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT mpi)
+  install(FILES ${completions}/_tlnmf DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions
+          COMPONENT program)
 endif()
 if(MAN_PAGES)
   install(FILES ${MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)

@@ -6,8 +6,7 @@
 /* The column of the options, after the name of their group, and the column of their texts. */
 enum { MARGIN = 13, COLUMN = 42 };
 
-/* Keeps the first clause of the help, and the default. */
-static void shorten(char *help)
+void cli_shorten(char *help)
 {
     size_t clause = strcspn(help, ";"), length = strlen(help);
     const char *fallback = strrchr(help, '[');
@@ -23,7 +22,7 @@ static void shorten(char *help)
 static void print_option(const char *group, cli_option_text *text, bool all)
 {
     if (!all)
-        shorten(text->help);
+        cli_shorten(text->help);
     int at = printf("%-*s", MARGIN, group);
     at += printf("%s%s%s", text->name, text->argument[0] != '\0' ? " " : "", text->argument);
     if (at >= COLUMN) {

@@ -45,7 +45,10 @@ for library in $libraries; do # an empty element would be the current folder
         exit 1
     fi
 done
-cmake --install "$build" --prefix "$work/dev" --component development >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+component() { # name, folder: installs it
+    cmake --install "$build" --prefix "$2" --component "$1" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+}
+component development "$work/dev"
 for file in tlnmf.h tlnmf.pc tlnmfConfig.cmake tlnmfTargets.cmake; do
     [ -n "$(find "$work/dev" -name "$file")" ] || { echo "component development lacks $file" >&2; exit 1; }
 done
@@ -202,5 +205,12 @@ done
 
 if [ -x "$prefix/bin/tlnmf" ]; then
     expect "program" "$("$prefix/bin/tlnmf" --version | head -n 1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
-    [ -s "$prefix/share/man/man1/tlnmf.1" ] || { echo "no man page" >&2; exit 1; }
+    component program "$work/program"
+    for program in tlnmf tlnmf-mpi; do
+        [ -x "$prefix/bin/$program" ] || continue
+        for file in "man/man1/$program.1" "bash-completion/completions/$program" zsh/site-functions/_tlnmf \
+            "fish/vendor_completions.d/$program.fish"; do
+            [ -s "$work/program/share/$file" ] || { echo "component program lacks $file" >&2; exit 1; }
+        done
+    done
 fi

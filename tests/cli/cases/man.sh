@@ -1,4 +1,5 @@
-# Man pages: every command has one, it describes every option of --help, and groff prints no warning.
+# Man pages: every command and tlnmf-mpi have one, it describes every option of --help, and groff and
+# mandoc print no warning.
 render() # FILE: as a text of 80 columns, without bold and italic
 {
     LC_ALL=C.UTF-8 groff -man -t -Kutf8 -Tutf8 -ww -P-cbou "$1" 2>groff.err
@@ -6,7 +7,7 @@ render() # FILE: as a text of 80 columns, without bold and italic
 
 expect 0 ... "" tlnmf --man
 cp "$out" tlnmf.1
-for command in separate apply eval fit jd simulate reproduce info; do
+for command in separate apply eval fit jd report simulate reproduce info; do
     check "tlnmf.1 describes $command" grep -q "^\\\\fB$command\\\\fR" tlnmf.1
     expect 0 ... "" tlnmf --man $command
     cp "$out" tlnmf-$command.1
@@ -18,6 +19,18 @@ for command in separate apply eval fit jd simulate reproduce info; do
         check "tlnmf-$command.1 describes $option" \
             grep -qF "\\fB${option//-/\\-}\\fR" tlnmf-$command.1
     done <options
+done
+
+expect 0 ... "" tlnmf --man mpi
+cp "$out" tlnmf-mpi.1
+for command in fit jd reproduce; do
+    check "tlnmf-mpi.1 names $command" grep -q "^\\\\fB$command\\\\fR" tlnmf-mpi.1
+done
+check "tlnmf-mpi.1 describes --split" grep -qF '\fB\-\-split\fR' tlnmf-mpi.1
+for page in *.1; do
+    for section in NAME SYNOPSIS OPTIONS EXAMPLES "EXIT STATUS" "SEE ALSO"; do
+        check "$page: $section" [ "$(grep -cx ".SH $section" $page)" -eq 1 ]
+    done
 done
 
 # Lines that begin with a period are requests; only these are intended.
@@ -42,8 +55,18 @@ else
     skip "rendering (there is no groff)"
 fi
 
+# Pages have no date, so that builds are reproducible.
+if command -v mandoc >/dev/null; then
+    for page in *.1; do
+        mandoc -T lint -W warning $page | grep -v 'WARNING: missing date' >lint || true
+        check "mandoc on $page: $(cat lint)" [ ! -s lint ]
+    done
+else
+    skip "mandoc (it is not installed)"
+fi
+
 # All man pages are installed.
-installed=$(sed -n 's/^ *foreach(command "" \(.*\))$/\1/p' "$GOLDEN/../../../CMakeLists.txt")
+installed=$(sed -n 's/^ *set(commands "" \(.*\))$/\1/p' "$GOLDEN/../../../CMakeLists.txt")
 check "CMakeLists.txt installs a page for each command" [ "$installed" = \
     "$(tlnmf --help | sed -n '/^Commands/,/^$/s/^  \([a-z]*\) .*/\1/p' | xargs)" ]
 
