@@ -1,7 +1,7 @@
 """Runs the code blocks of the Markdown pages and compares their outputs: blocks.py BUILD [PAGE...].
 
 Without PAGE, all pages of docs/ and README.md are run, several concurrently. --update writes the
-outputs that were found into the pages. docs/internals/site.md explains how blocks are marked.
+outputs that were found into the pages, and copies changed figures. docs/internals/site.md explains how blocks are marked.
 Exit code 0: all blocks ran; 1: a block failed; 2: wrong usage; 77: a page was skipped, because the
 build or a Python module that it needs is missing.
 """
@@ -176,6 +176,42 @@ def difference(expected, found):
     return "\n".join("    " + row for row in rows)
 
 
+# ---- figures -------------------------------------------------------------------------------------
+
+IMAGE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?)")
+
+
+def same_figure(committed, drawn):
+    """Whether two SVG drawings differ by at most one unit, or two PNG images by rounding."""
+    if committed.suffix == ".svg":
+        one, other = (NUMBER.split(path.read_text()) for path in (committed, drawn))
+        return one[::2] == other[::2] and all(
+            abs(float(x) - float(y)) <= 1 for x, y in zip(one[1::2], other[1::2])
+        )
+    import matplotlib.image
+
+    one, other = (matplotlib.image.imread(path) for path in (committed, drawn))
+    return one.shape == other.shape and abs(one - other).mean() < 0.02
+
+
+def check_figures(path, page, update):
+    """Compares the images of the page with the files of the same name that its blocks wrote."""
+    failures = 0
+    for line, text in enumerate(path.read_text().splitlines(), 1):
+        for link in IMAGE.findall(text):
+            committed = path.parent / link
+            drawn = Path(committed.name)
+            if not drawn.is_file() or (committed.is_file() and same_figure(committed, drawn)):
+                continue
+            if update:
+                shutil.copy(drawn, committed)
+                continue
+            failures += 1
+            print(f"{page}:{line}: {link} differs from the one that the blocks draw. blocks.py --update copies it")
+    return failures
+
+
 # ---- running one page ----------------------------------------------------------------------------
 
 
@@ -304,6 +340,8 @@ def run_page(path, update):
             print(f"{page}:{block.output_at[0] + 1}: the output has changed\n{difference(block.output, found)}")
     if changes:
         replace_outputs(path, changes)
+    if not failures:
+        failures += check_figures(path, page, update)
     verdict = f"{failures} failed" if failures else f"{len(changes)} outputs written" if changes else "ok"
     print(f"{page}: {count} blocks in {time.monotonic() - started:.1f} s: {verdict}")
     return 1 if failures else 0
@@ -320,6 +358,7 @@ def environment_of(build, folder):
     for name in ("tlnmf", "tlnmf-mpi"):
         if (build / name).exists():
             (tools / name).symlink_to(build / name)
+    (folder / "matplotlibrc").write_text("svg.hashsalt: tlnmf\n")  # the same names in every run
     (tools / "python3").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     (tools / "python3").chmod(0o755)
     for name, needs in (("tlnmf", ""), ("tlnmf_io", "Requires: tlnmf\n")):
@@ -343,6 +382,8 @@ def environment_of(build, folder):
         "TLNMF_PROGRAM": str(build / "tlnmf"),
         "OMP_WAIT_POLICY": "passive",
         "MPLBACKEND": "Agg",
+        "MATPLOTLIBRC": str(folder / "matplotlibrc"),
+        "SOURCE_DATE_EPOCH": "0",
         "HOME": str(folder / "home"),
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",

@@ -78,6 +78,14 @@ class Pages(unittest.TestCase):
         self.assertEqual(code, 0, output)
         self.assertEqual(self.page.read_text(), (page % "two").replace("'''", "```"))
 
+    def test_figures(self):
+        page = "'''python\nopen('a.svg', 'w').write('<svg x=\"%s\"/>')\n'''\n\n![a](a.svg)\n"
+        self.page.with_name("a.svg").write_text('<svg x="1.5"/>')
+        self.passes(page % "2.1")
+        self.fails(page % "3", 5, "a.svg differs")
+        self.run_page(page % "3", "--update")
+        self.assertEqual(self.page.with_name("a.svg").read_text(), '<svg x="3"/>')
+
 
 if __name__ == "__main__":
     unittest.main()
