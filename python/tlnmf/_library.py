@@ -74,7 +74,7 @@ def _abi() -> str:
     if carried.exists():
         return carried.read_text().strip()
     header = Path(__file__).resolve().parents[2] / "include" / "tlnmf" / "tlnmf.h"
-    return re.findall(r"define TLNMF_ABI +(\d+)", header.read_text())[0]
+    return str(re.findall(r"define TLNMF_ABI +(\d+)", header.read_text())[0])
 
 
 def _open(name: str) -> Any:
