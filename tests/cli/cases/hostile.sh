@@ -89,7 +89,7 @@ harmless "the summary of a model"
 # ---- reading can be interrupted ----------------------------------------------------------------------
 set -m
 mkfifo fifo
-for source in - fifo /dev/zero; do
+for source in - fifo; do
     for signal in INT TERM HUP; do
         if [ $source = - ]; then
             tlnmf fit - -k 1 --no-model < <(exec sleep 30) >"$out" 2>"$err" &
@@ -109,6 +109,8 @@ for source in - fifo /dev/zero; do
         check "$source, $signal: at once" [ $((SECONDS - start)) -le 2 ]
     done
 done
+
+input fit "/dev/zero: a device, not a file" /dev/zero -k 1 --no-model
 
 # An empty array with dimensions that overflow; a sound without a rate
 npy empty.npy "(0, 4611686018427387904)"
