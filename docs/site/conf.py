@@ -18,7 +18,7 @@ highlight_language = "text"
 default_role = "code"
 nitpicky = True
 # Types in signatures and docstrings are words such as "array (M, N)", not names of Python objects.
-nitpick_ignore_regex = [("py:.*", ".*")]
+nitpick_ignore_regex = [("py:.*", ".*"), ("c:identifier", "u?int(32|64)_t|size_t")]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
