@@ -92,7 +92,8 @@ def read_guides():
         found = re.match(r"\| `(?:tlnmf|mpirun) ([\w-]+)[^`]*` \|.*\|([^|]*)\|$", row)
         links = re.findall(r"\[[^]]*\]\([^)]*\)", found[2]) if found else []
         if found:
-            guides.setdefault(found[1], []).extend(link.replace("](", "](../") for link in links)
+            titled = (re.sub(r"^\[.*\.md\]", "[]", link) for link in links)  # Sphinx inserts the title
+            guides.setdefault(found[1], []).extend(link.replace("](", "](../") for link in titled)
     return guides
 
 
@@ -173,7 +174,7 @@ class Reference:
                 at = found.end()
             pieces.append(f"``{part}``" if i % 2 else self.escape(part[at:]))
         for i in range(2, len(pieces), 2):  # after a mark comes a space or a punctuation mark
-            pieces[i] = re.sub(r"^(?=\w)", r"\\ ", pieces[i])
+            pieces[i] = re.sub(r"^(?=[\w(\[{*|=<+&])", r"\\ ", pieces[i])
         return "".join(pieces)
 
     @staticmethod
