@@ -16,6 +16,7 @@ source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 highlight_language = "text"
 default_role = "code"
+smartquotes = False  # they turn the dashes of --options into one
 nitpicky = True
 # Types in signatures and docstrings are words such as "array (M, N)", not names of Python objects.
 nitpick_ignore_regex = [("py:.*", ".*"), ("c:identifier", "u?int(32|64)_t|size_t")]

@@ -209,5 +209,6 @@ def read_parts(lines):
 
 
 def sentence(note):
-    """The comment behind a declaration, as a sentence."""
-    return note[:1].upper() + note[1:] + ("" if note.endswith((".", "..")) else ".")
+    """The comment behind a declaration, as a sentence. Names keep their letters."""
+    first = note[:1] if re.match(r"\w+_", note) else note[:1].upper()
+    return first + note[1:] + ("" if note.endswith((".", "..")) else ".")

@@ -11,6 +11,11 @@ from pathlib import Path
 import headers
 from headers import read_parts, sentence
 
+
+def toctree(names):
+    return "\n".join(["", "```{toctree}", ":hidden:", "", *names, "```", ""])
+
+
 # ---- commands ------------------------------------------------------------------------------------
 
 TITLES = {"SYNOPSIS": "Usage", "EXIT STATUS": "Exit codes"}
@@ -137,7 +142,7 @@ def write_commands(program, folder):
         text, count = re.subn(rf"^- `{command}`:", f"- [`{command}`]({command}.md):", text, flags=re.M)
         if count != 1:
             raise SystemExit(f"{program} --man describes {command} {count} times")
-    (folder / "index.md").write_text(text)
+    (folder / "index.md").write_text(text + toctree([*commands, "mpi"]))
 
 
 # ---- C -------------------------------------------------------------------------------------------
@@ -150,11 +155,13 @@ class Reference:
     """The pages of the headers, in Markdown with directives of Sphinx's C domain."""
 
     def __init__(self, found):
-        self.headers, self.roles = found, {}
+        self.headers, self.roles, self.scopes = found, {}, {}
         for header in found:
             for row in header.declarations():
-                self.roles[row.name] = ROLES[row.kind]
-                self.roles.update({name: "enumerator" for name, *_ in row.members})
+                self.roles[row.name] = ROLES[row.kind] if row.text != "enum" else "enumerator"
+                for name, *_ in row.members if row.text != "enum" else ():
+                    self.roles[name] = "enumerator"
+                    self.scopes[name] = f"{row.name}.{name}"
 
     def link(self, found):
         name, header, page = found.groups()
@@ -162,7 +169,10 @@ class Reference:
             return f":doc:`/{page}`"
         if header:
             return f":doc:`/c/{header}`"
-        return f":c:{self.roles[name]}:`{name}`" if name in self.roles else name.replace("_", "\\_")
+        if name not in self.roles:
+            return name.replace("_", "\\_")
+        target = f"{name} <{self.scopes[name]}>" if name in self.scopes else name
+        return f":c:{self.roles[name]}:`{target}`"
 
     def inline(self, text):
         """Text of a comment in reStructuredText: `code`, *words*, links, and no other marks."""
@@ -233,7 +243,7 @@ class Reference:
     def member_rows(self, row):
         if row.text == "enum":
             return []
-        rows = [] if row.kind != "macro" else [f"   ``{row.text}``", ""] * bool(re.fullmatch(r"\w+", row.text))
+        rows = [f"   Value: ``{row.text}``", ""] if row.kind == "macro" and row.text.isalnum() else []
         for name, value, about in row.members:
             rows += ["", f"   .. c:enumerator:: {name} = {value}", ""]
             rows += [f"      {self.inline(sentence(about))}"] if about else []
@@ -262,7 +272,7 @@ class Reference:
                 anchor = re.sub(r"[^a-z -]", "", section.title).replace(" ", "-")
                 rows.append(f"- [{section.title}]({header.stem}.md#{anchor}): {links}")
             rows.append("")
-        return "\n".join(rows)
+        return "\n".join(rows) + toctree(header.stem for header in self.headers)
 
 
 def write_c(folder):
