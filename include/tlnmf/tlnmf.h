@@ -265,7 +265,6 @@ enum { TLNMF_MAX_DIMENSIONS = 4 };
 TLNMF_API tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out);
 TLNMF_API void tlnmf_record_free(tlnmf_record *record);
 
-/* The number of values. */
 TLNMF_API size_t tlnmf_record_count(const tlnmf_record *record);
 /* The name of value number `index`; NULL past the end. */
 TLNMF_API const char *tlnmf_record_name(const tlnmf_record *record, size_t index);
@@ -334,9 +333,7 @@ TLNMF_API const char *tlnmf_result_help(size_t index);
  * new object holds the defaults. */
 typedef struct tlnmf_settings tlnmf_settings;
 
-/* Creates settings with the defaults of the task. */
 TLNMF_API tlnmf_error tlnmf_settings_create(tlnmf_ctx *ctx, const char *task, tlnmf_settings **out);
-/* Creates a copy. */
 TLNMF_API tlnmf_error tlnmf_settings_copy(tlnmf_ctx *ctx, const tlnmf_settings *settings,
                                           tlnmf_settings **out);
 TLNMF_API void tlnmf_settings_free(tlnmf_settings *settings);
@@ -549,7 +546,6 @@ TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model
  * It computes in the calling thread; use an applier in one thread at a time. */
 typedef struct tlnmf_applier tlnmf_applier;
 
-/* Creates an applier. */
 TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *model,
                                            const tlnmf_settings *settings, tlnmf_applier **out);
 /* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply with this
