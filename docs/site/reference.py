@@ -97,8 +97,7 @@ def read_guides():
         found = re.match(r"\| `(?:tlnmf|mpirun) ([\w-]+)[^`]*` \|.*\|([^|]*)\|$", row)
         links = re.findall(r"\[[^]]*\]\([^)]*\)", found[2]) if found else []
         if found:
-            titled = (re.sub(r"^\[.*\.md\]", "[]", link) for link in links)  # Sphinx inserts the title
-            guides.setdefault(found[1], []).extend(link.replace("](", "](../") for link in titled)
+            guides.setdefault(found[1], []).extend(link.replace("](", "](../") for link in links)
     return guides
 
 

@@ -126,7 +126,10 @@ class Source:
         return relative(self.add(found), name) + hash_mark + anchor
 
     def convert(self, text, path, name):
-        """The text of a page with the links of the site, without comments."""
+        """The text of a page with the links of the site, without comments.
+
+        Sphinx inserts the title of a page for a link whose text is the name of its file.
+        """
         rows, fence = [], None
         text = re.sub(r"^ *<!--(?! site:).*?-->\n?", "", text, flags=re.S | re.M)
         for row in text.split("\n"):
@@ -137,8 +140,8 @@ class Source:
                 fence = None
             elif fence is None and not row.startswith("    "):
                 row = re.sub(
-                    r"\]\(([^()\s]+)\)",
-                    lambda found: f"]({self.target(found[1], path, name)})"
+                    r"(\[[\w/.-]+\.md)?\]\(([^()\s]+)\)",  # a link; its text may be the name of a page
+                    lambda found: f"{'[' if found[1] else ''}]({self.target(found[2], path, name)})"
                     if row[: found.start()].count("`") % 2 == 0
                     else found[0],
                     row,
