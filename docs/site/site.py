@@ -36,7 +36,7 @@ SECTIONS = (
         "howto/index",
         "How-to",
         "Each page answers one question.",
-        ("howto/method", "howto/components", "howto/eps", "howto/*", "separation", "scale", "gpu"),
+        ("howto/method", "howto/components", "howto/eps", "howto/*", "separation"),
     ),
     (
         "reference/index",
