@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all configure test gpu-test gpu-bench gpu-carry torture demo bench install python \
-        wheel-test octave lint format clean
+        wheel-test octave docs lint format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -74,6 +74,13 @@ octave: all
 	@cd $(BUILD)/octave && CFLAGS=-O2 mkoctfile --mex -I"$(CURDIR)/include" "$(CURDIR)/octave/tlnmf_mex.c" \
 	    -L.. -ltlnmf "-Wl,-rpath,$(abspath $(BUILD))" -o tlnmf_mex.mex
 	@echo "in Octave, addpath (\"$(abspath $(BUILD))/octave\") provides tlnmf_fit, tlnmf_jd and tlnmf_apply"
+
+# Builds the documentation: BUILD/site/index.html. It first runs the code blocks of all pages and compares
+# their outputs, unless BLOCKS=no is given; the tests docs-* do the same.
+docs: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target tlnmf tlnmf_shared tlnmf_io_shared
+	@[ "$(BLOCKS)" = no ] || $(PYTHON) docs/site/blocks.py $(BUILD)
+	@$(PYTHON) docs/site/site.py $(BUILD)
 
 lint:
 	@tests/lint.sh

@@ -117,10 +117,37 @@ static void put_references(const char *but)
     puts(of_mpi ? ",\n\\fBmpirun\\fR(1)" : "");
 }
 
-static void put_files(void)
+/* Whether an operand or an option of the command is the name of such a file; NULL: of any. */
+static bool has_files(const cli_command *command_or_null, const cli_file_kind *kind)
 {
-    puts(".SH FILES");
+    cli_option_text text;
+    if (command_or_null == NULL)
+        return true;
+    for (size_t i = 0; cli_option_at(command_or_null, i, &text); i++)
+        if (text.argument[0] >= 'A' && text.argument[0] <= 'Z' && /* not a list of words */
+            cli_has_word(kind->names, text.name + strspn(text.name, "-")))
+            return true;
+    for (const char *at = command_or_null->usage; at[0] != '\0'; at += strspn(at, " |.")) {
+        char word[64];
+        size_t length = strcspn(at, " |.");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (length > 0 && cli_has_word(kind->names, word))
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* Prints the extensions of the files that the command reads; NULL: any command. */
+static void put_files(const cli_command *command_or_null)
+{
+    bool begun = false;
     for (const cli_file_kind *kind = cli_file_kinds; kind->what != NULL; kind++) {
+        if (!has_files(command_or_null, kind))
+            continue;
+        if (!begun)
+            puts(".SH FILES");
+        begun = true;
         printf(".TP\n%s\n", kind->what);
         for (const char *at = kind->extensions; *at != '\0'; at += strspn(at, " ")) {
             int length = (int)strcspn(at, " ");
@@ -156,7 +183,7 @@ static void put_program(void)
          "If it is set, times in outputs are 0 and traces have no times,\nso that outputs are "
          "reproducible.\n"
          ".TP\n\\fBOMP_NUM_THREADS\\fR\nThe number of threads, unless \\-\\-threads is given.");
-    put_files();
+    put_files(NULL);
     put_examples(cli_try);
     put_references("tlnmf");
 }
@@ -220,6 +247,7 @@ void cli_print_man(const cli_command *command)
             put_option(command, &text);
         }
     }
+    put_files(command);
     put_examples(command->examples);
     put_exit_codes();
     put_references(command->name);

@@ -17,6 +17,21 @@ if(TLNMF_BUILD_IO)
 endif()
 list(TRANSFORM headers PREPEND ${PROJECT_SOURCE_DIR}/include/tlnmf/)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tlnmf COMPONENT development)
+# The man pages of the functions, from these headers. Only they need Python.
+find_program(TLNMF_PYTHON NAMES python3)
+if(TLNMF_PYTHON)
+  set(man3 ${PROJECT_BINARY_DIR}/man3)
+  set(site ${PROJECT_SOURCE_DIR}/docs/site)
+  list(TRANSFORM headers REPLACE "^.*/(.*)\\.h$" "\\1" OUTPUT_VARIABLE stems)
+  add_custom_command(OUTPUT ${man3}/tlnmf.3 VERBATIM
+                     DEPENDS ${headers} ${site}/headers.py ${site}/man3.py
+                             ${PROJECT_SOURCE_DIR}/cmake/tlnmf.map ${PROJECT_SOURCE_DIR}/cmake/tlnmf_io.map
+                     COMMAND ${TLNMF_PYTHON} -B ${site}/man3.py ${man3} ${stems})
+  add_custom_target(man3 ALL DEPENDS ${man3}/tlnmf.3)
+  install(DIRECTORY ${man3}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man3 COMPONENT development)
+else()
+  message(STATUS "The man pages of the functions are not built: they need python3")
+endif()
 if(TLNMF_BUILD_CUDA)
   install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
 endif()

@@ -3,6 +3,8 @@ import os
 import re
 from pathlib import Path
 
+from docutils import nodes
+
 root = Path(__file__).resolve().parents[2]
 header = (root / "include" / "tlnmf" / "tlnmf.h").read_text()
 
@@ -16,9 +18,10 @@ source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
 highlight_language = "text"
 default_role = "code"
+smartquotes = False  # they turn the dashes of --options into one
 nitpicky = True
 # Types in signatures and docstrings are words such as "array (M, N)", not names of Python objects.
-nitpick_ignore_regex = [("py:.*", ".*")]
+nitpick_ignore_regex = [("py:.*", ".*"), ("c:identifier", "u?int(32|64)_t|size_t")]
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -51,5 +54,13 @@ def escape_docstring(app, what, name, value, options, lines):
             lines[i] = "`".join(parts)
 
 
+def dash(app, tree, page):
+    """The dash between a parameter and its text, which smartquotes would make."""
+    for text in list(tree.findall(nodes.Text)):
+        if text == " -- ":
+            text.parent.replace(text, nodes.Text(" \N{EN DASH} "))
+
+
 def setup(app):
+    app.connect("doctree-resolved", dash)
     app.connect("autodoc-process-docstring", escape_docstring, priority=100)

@@ -1,14 +1,26 @@
 """Checks the links of a built site: links.py FOLDER.
 
 Every link and source of an HTML page leads to a file of the folder, and every #anchor to an element.
-Pages must not load anything from the network; links to other sites are listed, not fetched.
+Pages and style sheets must not load anything from elsewhere; links to other sites are listed, not fetched.
 """
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 LOADED = {"script": "src", "img": "src", "audio": "src", "source": "src", "iframe": "src", "video": "src"}
+
+
+class Sheet:
+    """The files that a style sheet loads, with their lines."""
+
+    def __init__(self, path):
+        self.ids, self.links, self.loads = set(), [], []
+        text = re.sub(r"/\*.*?\*/", lambda found: "\n" * found[0].count("\n"), path.read_text(), flags=re.S)
+        for i, line in enumerate(text.splitlines(), 1):
+            found = re.findall(r"url\(\s*[\"']?([^\"')]+)|@import\s+[\"']([^\"']+)", line)
+            self.loads += [(i, one or other) for one, other in found]
 
 
 class Page(HTMLParser):
@@ -50,8 +62,9 @@ def fault_of(folder, path, pages, target):
 def main():
     folder = Path(sys.argv[1]).resolve()
     pages = {path: Page(path) for path in sorted(folder.glob("**/*.html"))}
+    sheets = {path: Sheet(path) for path in sorted(folder.glob("**/*.css"))}
     faults, outside, count = [], set(), 0
-    for path, page in pages.items():
+    for path, page in [*pages.items(), *sheets.items()]:
         for line, target in page.links + page.loads:
             scheme = urlsplit(target).scheme
             where = f"{path.relative_to(folder)}:{line}: {target}"

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -35,8 +36,7 @@ SECTIONS = (
         "howto/index",
         "How-to",
         "Each page answers one question.",
-        ("howto/method", "howto/components", "howto/eps", "choosing", "recipes", "howto/*", "separation", "scale",
-         "gpu"),
+        ("howto/method", "howto/components", "howto/eps", "howto/*", "separation"),
     ),
     (
         "reference/index",
@@ -126,7 +126,10 @@ class Source:
         return relative(self.add(found), name) + hash_mark + anchor
 
     def convert(self, text, path, name):
-        """The text of a page with the links of the site, without comments."""
+        """The text of a page with the links of the site, without comments.
+
+        Sphinx inserts the title of a page for a link whose text is the name of its file.
+        """
         rows, fence = [], None
         text = re.sub(r"^ *<!--(?! site:).*?-->\n?", "", text, flags=re.S | re.M)
         for row in text.split("\n"):
@@ -137,8 +140,8 @@ class Source:
                 fence = None
             elif fence is None and not row.startswith("    "):
                 row = re.sub(
-                    r"\]\(([^()\s]+)\)",
-                    lambda found: f"]({self.target(found[1], path, name)})"
+                    r"(\[[\w/.-]+\.md)?\]\(([^()\s]+)\)",  # a link; its text may be the name of a page
+                    lambda found: f"{'[' if found[1] else ''}]({self.target(found[2], path, name)})"
                     if row[: found.start()].count("`") % 2 == 0
                     else found[0],
                     row,
@@ -172,7 +175,7 @@ def add_navigation(source):
         source.write("files/index.md", "# Files that pages name\n" + toctree(files, ":titlesonly:"))
         names.add("files/index")
         listed.update(files)
-    for name in names:  # the generated pages have an index each
+    for name in names:  # the generated pages have an index each, with its own list
         if name.split("/")[0] in ("commands", "c") and name.split("/")[1] != "index":
             listed.add(name)
     members = {}
@@ -189,11 +192,6 @@ def add_navigation(source):
         elif members[page]:
             path = source.folder / f"{page}.md"
             path.write_text(path.read_text() + toctree(members[page], ":hidden:"))
-    for name in ("commands", "c"):
-        path = source.folder / name / "index.md"
-        if path.exists() and "{toctree}" not in path.read_text():
-            pages = sorted(other for other in names if other.startswith(f"{name}/") and other != f"{name}/index")
-            path.write_text(path.read_text() + toctree(pages, ":hidden:"))
     home = source.folder / "index.md"
     there = [page for page, *_ in SECTIONS if (source.folder / f"{page}.md").exists()]
     home.write_text(home.read_text() + toctree(there, ":hidden:", ":titlesonly:"))
@@ -215,7 +213,7 @@ def add_players(build, source):
     stems = sorted(sounds.iterdir())
     shutil.copy(RECORDING / "mix.flac", sounds)
     rows = ["<div class='players'>"]
-    for path, title in [(sounds / "mix.flac", "the recording")] + [(stem, stem.stem) for stem in stems]:
+    for path, title in [(sounds / "mix.flac", "the recording")] + [(stem, f"source {stem.stem}") for stem in stems]:
         rows.append(
             f"<figure><audio controls preload='metadata' src='sounds/{html.escape(path.name)}'></audio>"
             f"<figcaption>{html.escape(title)}</figcaption></figure>"
@@ -250,13 +248,30 @@ def add_python(source):
 
 
 def add_reference(build, source):
-    """The reference of commands and C functions, if its script exists."""
-    script = HERE / "reference.py"
-    if script.exists():
-        subprocess.run([sys.executable, script, build, source.folder], check=True)
+    """The reference of commands and C functions."""
+    subprocess.run([sys.executable, HERE / "reference.py", build, source.folder], check=True)
     for path in [*source.folder.glob("commands/*.md"), *source.folder.glob("c/*.md")]:
         name = path.relative_to(source.folder)
         path.write_text(source.convert(path.read_text(), DOCS / name, name))
+
+
+def complete_theme(static):
+    """Debian's package of the theme is not bundled: this makes what upstream publishes from its parts.
+
+    The style sheet imports another one from the root of the web server, and lacks the dark colours of
+    browsers that prefer them. The script is a module that imports another one, and is loaded as a script.
+    """
+    sheet, script = static / "styles" / "furo.css", static / "scripts" / "furo.js"
+    text = sheet.read_text()
+    text = re.sub(r"@import url\(/(.*?)\);", lambda found: Path("/usr/share", found[1]).read_text(), text)
+    if "prefers-color-scheme" not in text:
+        colours = re.search(r'body\[data-theme="dark"\] \{([^}]*)\}', text)[1]
+        text += '\n@media (prefers-color-scheme: dark) { body:not([data-theme="light"]) {' + colours + "} }\n"
+    sheet.write_text(text)
+    text = script.read_text()
+    for line, name in re.findall(r'^(import \w+ from "\./(.*)";)$', text, re.M):
+        text = (static / "scripts" / name).read_text() + text.replace(line, "")
+    script.write_text(text)
 
 
 def check_images(source):
@@ -273,6 +288,9 @@ def check_images(source):
 def main():
     if len(sys.argv) != 2:
         raise SystemExit("usage: site.py BUILD")
+    missing = [name for name in ("sphinx", "furo", "myst_parser", "numpy") if find_spec(name) is None]
+    if missing:
+        raise SystemExit(f"{sys.executable} has no {', '.join(missing)}. `./run docs` installs Debian's packages")
     build = Path(sys.argv[1]).resolve()
     os.environ.update(TLNMF_LIBRARY=str(build), TLNMF_PROGRAM=str(build / "tlnmf"), LC_ALL="C.UTF-8")
     os.environ.update(TLNMF_SITE_EXTRA=str(build / "docs-extra"), PYTHONDONTWRITEBYTECODE="1")
@@ -292,6 +310,7 @@ def main():
     add_players(build, source)
     words = ["-m", "sphinx", "-W", "--keep-going", "-q", "-c", HERE, "-d", build / "docs-doctrees", folder, site]
     done = subprocess.run([sys.executable, *words])
+    complete_theme(site / "_static")
     if done.returncode == 0:
         done = subprocess.run([sys.executable, HERE / "links.py", site])
     return done.returncode

@@ -65,8 +65,10 @@ extern "C" {
 #define TLNMF_JOIN_(a, b, c) TLNMF_TEXT_(a, b, c)
 #define TLNMF_VERSION        TLNMF_JOIN_(TLNMF_VERSION_MAJOR, TLNMF_VERSION_MINOR, TLNMF_VERSION_PATCH)
 
-TLNMF_API const char *tlnmf_version(void); /* version of the library at run time */
-TLNMF_API const char *tlnmf_blas(void);    /* name of the BLAS library, if it is known */
+/* The version of the library at run time. */
+TLNMF_API const char *tlnmf_version(void);
+/* The name of the BLAS library, if it is known. */
+TLNMF_API const char *tlnmf_blas(void);
 
 /* ---- errors and outcomes --------------------------------------------------------------------- */
 
@@ -95,6 +97,7 @@ typedef enum tlnmf_outcome {
     TLNMF_OUTCOME_TIME = 6         /* the time limit max-seconds passed */
 } tlnmf_outcome;
 
+/* The names of these numbers, such as "shape" and "converged". */
 TLNMF_API const char *tlnmf_error_name(tlnmf_error error);
 TLNMF_API const char *tlnmf_outcome_name(tlnmf_outcome outcome);
 
@@ -116,6 +119,7 @@ typedef struct tlnmf_record tlnmf_record;
  *         return fprintf(stderr, "%s\n", message), 1;
  *     const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, NULL);
  */
+
 enum { TLNMF_MESSAGE_SIZE = 512 };
 
 /* Learns Phi, W and H. The option k is required. See tlnmf_fit. */
@@ -152,18 +156,21 @@ typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *u
  * the stage lacks it. The record is valid during the call only. */
 typedef int (*tlnmf_progress_fn)(const tlnmf_record *progress, void *user);
 
-TLNMF_API tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out); /* with malloc and free */
+/* Creates a context that allocates with malloc and free. */
+TLNMF_API tlnmf_error tlnmf_ctx_create(tlnmf_ctx **out);
 /* The same with another allocator. Objects keep the allocator of the context that created them, and
  * may outlive that context. */
 TLNMF_API tlnmf_error tlnmf_ctx_create_with(tlnmf_allocate_fn allocate, tlnmf_release_fn release,
                                             void *user, tlnmf_ctx **out);
 TLNMF_API void tlnmf_ctx_free(tlnmf_ctx *ctx);
+/* The function that receives warnings and information; NULL, the default, drops them. */
 TLNMF_API void tlnmf_ctx_set_log(tlnmf_ctx *ctx, tlnmf_log_fn log_or_null, void *user);
 /* The default of the option `threads` of settings made with this context, and the number of threads
  * that prepare new data: 0 to 1024. 0, the default, means the number that OpenMP would use:
  * OMP_NUM_THREADS, or else one per core that the process may use. The library does not know of
  * control groups: see tlnmf_io_cores. */
 TLNMF_API tlnmf_error tlnmf_ctx_set_threads(tlnmf_ctx *ctx, int32_t threads);
+/* The progress function of later calls; NULL removes it. */
 TLNMF_API void tlnmf_ctx_set_progress(tlnmf_ctx *ctx, tlnmf_progress_fn callback_or_null,
                                       void *user);
 /* A ready-made progress function: stops the run when the int32_t that `user` points to is not 0.
@@ -251,23 +258,27 @@ typedef enum tlnmf_type {
 
 enum { TLNMF_MAX_DIMENSIONS = 4 };
 
-/* Returned by tlnmf_record_get_integer if there is no such integer. */
+/* What tlnmf_record_get_integer returns if there is no such integer. */
 #define TLNMF_NO_INTEGER INT64_MIN
 
-TLNMF_API tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out); /* empty */
+/* Creates an empty record. */
+TLNMF_API tlnmf_error tlnmf_record_create(tlnmf_ctx *ctx, tlnmf_record **out);
 TLNMF_API void tlnmf_record_free(tlnmf_record *record);
 
 TLNMF_API size_t tlnmf_record_count(const tlnmf_record *record);
-TLNMF_API const char *tlnmf_record_name(const tlnmf_record *record, size_t index); /* or NULL */
+/* The name of value number `index`; NULL past the end. */
+TLNMF_API const char *tlnmf_record_name(const tlnmf_record *record, size_t index);
+/* TLNMF_TYPE_NONE if there is no value of this name. */
 TLNMF_API tlnmf_type tlnmf_record_type(const tlnmf_record *record, const char *name);
 /* 1 if there is a value of this name, else 0. A real that is there may be NaN. */
 TLNMF_API int tlnmf_record_has(const tlnmf_record *record, const char *name);
 
+/* TLNMF_NO_INTEGER if there is no such integer. */
 TLNMF_API int64_t tlnmf_record_get_integer(const tlnmf_record *record, const char *name);
 /* A real, or an integer converted to one; NaN if there is no such number. */
 TLNMF_API double tlnmf_record_get_real(const tlnmf_record *record, const char *name);
-TLNMF_API const char *tlnmf_record_get_text(const tlnmf_record *record,
-                                            const char *name); /* or NULL */
+/* NULL if there is no such text. */
+TLNMF_API const char *tlnmf_record_get_text(const tlnmf_record *record, const char *name);
 /* Text number `index` of a list; NULL past the end, or if there is no such list. */
 TLNMF_API const char *tlnmf_record_get_text_at(const tlnmf_record *record, const char *name,
                                                size_t index);
