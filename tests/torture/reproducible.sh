@@ -6,7 +6,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 for folder in first "a/much longer name"; do
     mkdir -p "$work/$folder"
-    (cd "$top" && git ls-files -z | xargs -0 tar -cf - --) | tar -xf - -C "$work/$folder" || exit 2
+    (cd "$top" && packaging/files.sh | tar -cf - -T -) | tar -xf - -C "$work/$folder" || exit 2
     cmake -S "$work/$folder" -B "$work/$folder/build" -DTLNMF_BUILD_TESTS=OFF -DTLNMF_MPI=OFF >/dev/null &&
         cmake --build "$work/$folder/build" -j "$(nproc)" >/dev/null || exit 1
 done
