@@ -8,7 +8,7 @@ JOBS ?= $(shell nproc)
 MAKEFLAGS += --no-print-directory
 
 .PHONY: all configure test gpu-test gpu-bench gpu-carry torture demo bench install python \
-        wheel-test octave docs lint format clean
+        wheel-test deb deb-test dist octave docs lint format clean
 
 all: configure
 	@cmake --build $(BUILD) -j $(JOBS)
@@ -67,6 +67,19 @@ python: configure
 wheel-test: all
 	@[ -n "$(ROOT)" ] || { echo "ROOT=DIR is required: a folder created by debootstrap" >&2; exit 2; }
 	@tests/python/clean.sh $(BUILD) $(ROOT)
+
+# The source archive and the Debian packages, in BUILD/dist and BUILD/deb. `make deb` builds from the source
+# archive in a temporary folder. DEB_BUILD_OPTIONS=nocheck omits the tests.
+dist:
+	@packaging/dist.sh $(BUILD)/dist
+
+deb:
+	@packaging/deb.sh $(BUILD)/deb
+
+# Installs, uses and purges the packages in a minimal Debian: make deb-test ROOT=DIR, as root.
+deb-test:
+	@[ -n "$(ROOT)" ] || { echo "ROOT=DIR is required: a folder created by debootstrap" >&2; exit 2; }
+	@tests/packages/deb.sh $(BUILD)/deb $(ROOT)
 
 # BUILD/octave has the functions and the MEX file; add it to Octave's path.
 octave: all

@@ -61,7 +61,8 @@ set(docdir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tlnmf)
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CONTRIBUTING.md SECURITY.md
         DESTINATION ${docdir} COMPONENT documentation)
 install(DIRECTORY docs examples DESTINATION ${docdir} COMPONENT documentation
-        PATTERN CMakeLists.txt EXCLUDE)
+        PATTERN CMakeLists.txt EXCLUDE PATTERN docs/site EXCLUDE)
+install(DIRECTORY python/examples/ DESTINATION ${docdir}/examples/python COMPONENT documentation)
 
 install(EXPORT tlnmfTargets NAMESPACE tlnmf:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf
         COMPONENT development)

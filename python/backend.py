@@ -5,12 +5,12 @@ pip calls build_wheel (PEP 517) and build_editable (PEP 660). By hand:
     python3 backend.py wheel DIR     a wheel in DIR
     python3 backend.py install       unpacks a wheel for this user, or into the active environment
 
-The wheel carries libtlnmf and libtlnmf_io. They come from the build folder that TLNMF_BUILD names, or
-from ../build; CMake builds what is missing or out of date. If there is no such folder, CMake builds them
-in a temporary one, with the options in CMAKE_ARGS.
+The wheel carries libtlnmf, libtlnmf_io and the program. They come from the build folder that TLNMF_BUILD
+names, or from ../build; CMake builds what is missing or out of date. If there is no such folder, CMake
+builds them in a temporary one, with the options in CMAKE_ARGS.
 
 TLNMF_BUNDLE=all also carries their dependencies (BLAS, HDF5, ..) except those of the C library.
-TLNMF_BUNDLE=none carries no library: the package then uses the libraries of the system.
+TLNMF_BUNDLE=none carries neither libraries nor the program: the package uses those of the system.
 """
 import base64
 import csv
@@ -20,7 +20,6 @@ import os
 import re
 import shlex
 import shutil
-import site
 import subprocess
 import sys
 import sysconfig
@@ -31,6 +30,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 NAME = "tlnmf"
+PROGRAM = f"{NAME}/_lib/tlnmf"  # in the wheel
 BASE = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|rt|pthread|resolv|gcc_s))\.so")
 METADATA = """Metadata-Version: 2.1
 Name: {name}
@@ -62,6 +62,14 @@ def version():
     return re.search(r"Version: (.*)", (HERE / "PKG-INFO").read_text()).group(1)
 
 
+def abi():
+    """The number in the names of the libraries, as `_library.py` finds it."""
+    header = HERE.parent / "include" / "tlnmf" / "tlnmf.h"
+    if header.exists():
+        return re.search(r"define TLNMF_ABI +(\d+)", header.read_text()).group(1)
+    return (HERE / NAME / "ABI").read_text().strip()
+
+
 def licence():
     """The licence, of the repository or of an unpacked source package."""
     found = [folder / "LICENSE" for folder in (HERE.parent, HERE) if (folder / "LICENSE").exists()]
@@ -72,7 +80,12 @@ def licence():
 
 
 def soname(name):
-    return f"lib{name}.so." + ".".join(version().split(".")[:2])
+    return f"lib{name}.so.{abi()}"
+
+
+def carried():
+    """The files that a build adds to the wheel, if it has them: both libraries and the program."""
+    return soname("tlnmf"), soname("tlnmf_io"), "tlnmf"
 
 
 def fail(what):
@@ -106,40 +119,43 @@ def configured(build):
     return home is not None and Path(home.group(1)).resolve() == HERE.parent
 
 
-def build_libraries(build):
-    """Builds the shared libraries, and nothing else. Returns their names."""
-    names = ["tlnmf"]
-    if re.search(r"^TLNMF_BUILD_IO:BOOL=(ON|1|TRUE|YES)$", (build / "CMakeCache.txt").read_text(), re.M | re.I):
-        names.append("tlnmf_io")
-    cmake("--build", build, "-j", os.cpu_count() or 1, "--target", *(f"{n}_shared" for n in names))
-    return names
+def option(build, name):
+    """Whether an option of the build is on."""
+    cache = (build / "CMakeCache.txt").read_text()
+    return bool(re.search(rf"^{name}:BOOL=(ON|1|TRUE|YES)$", cache, re.M | re.I))
 
 
 def copy_built(build, folder):
-    """Copies the libraries as `cmake --install` creates them: stripped, without build paths."""
-    names = build_libraries(build)
+    """Builds what the wheel carries, and copies it as `cmake --install` creates it: stripped."""
+    targets, components = ["tlnmf_shared"], ["libraries"]
+    if option(build, "TLNMF_BUILD_IO"):
+        targets.append("tlnmf_io_shared")
+        if option(build, "TLNMF_BUILD_PROGRAM") and option(build, "TLNMF_HDF5"):
+            targets += ["tlnmf", "man"]
+            components.append("program")
+    cmake("--build", build, "-j", os.cpu_count() or 1, "--target", *targets)
     with tempfile.TemporaryDirectory() as prefix:
-        cmake("--install", build, "--prefix", prefix, "--component", "libraries", "--strip")
-        for path in Path(prefix).rglob("lib*.so.*"):
-            if path.name in map(soname, names):
+        for component in components:
+            cmake("--install", build, "--prefix", prefix, "--component", component, "--strip")
+        for path in Path(prefix).rglob("*"):
+            if path.name in carried() and path.is_file() and "share" not in path.parts:
                 shutil.copy(path, folder / path.name)
 
 
 def copy_libraries(folder):
-    """Fills `folder` with the libraries, from a build folder or a new build."""
+    """Fills `folder` with the libraries and the program, from a build folder or a new build."""
     named = os.environ.get("TLNMF_BUILD")
     build = Path(named or HERE.parent / "build").resolve()
     if configured(build):
         copy_built(build, folder)
     elif named:  # the libraries of an installation, or of a build that was moved
-        for name in ("tlnmf", "tlnmf_io"):
-            if (build / soname(name)).exists():
-                shutil.copy(build / soname(name), folder / soname(name))
+        for name in carried():
+            if (build / name).exists():
+                shutil.copy(build / name, folder / name)
     elif (HERE.parent / "CMakeLists.txt").exists():
         with tempfile.TemporaryDirectory() as scratch:
-            off = [f"-DTLNMF_{part}=OFF" for part in ("BUILD_PROGRAM", "BUILD_TESTS")]
             options = shlex.split(os.environ.get("CMAKE_ARGS", ""))
-            cmake("-S", HERE.parent, "-B", scratch, *off, "-DBUILD_SHARED_LIBS=ON", *options)
+            cmake("-S", HERE.parent, "-B", scratch, "-DTLNMF_BUILD_TESTS=OFF", "-DBUILD_SHARED_LIBS=ON", *options)
             copy_built(Path(scratch), folder)
     else:
         fail("this source package has no libraries: build it from a clone of the repository")
@@ -148,50 +164,52 @@ def copy_libraries(folder):
 
 
 def needed(path):
-    """All dependencies of a library, direct and indirect: names and paths."""
+    """All dependencies of a file, direct and indirect: names and paths."""
     listed = subprocess.run(["ldd", str(path)], stdout=subprocess.PIPE, check=True).stdout.decode()
     found = dict(re.findall(r"(\S+) => (/\S+)", listed))
-    return {name: place for name, place in found.items() if not BASE.match(name)}
+    return {name: place for name, place in found.items() if not BASE.match(name) and name not in carried()}
 
 
-def bundle(name, folder):
-    """Copies the dependencies of a library, and lists them in the order of loading."""
-    places = needed(folder / soname(name))
-    places.pop(soname("tlnmf"), None)
+def bundle(file):
+    """Copies the dependencies of a file, and lists them in the order in which Python loads them."""
+    places = needed(file)
     order = sorted(places, key=lambda n: (len(needed(places[n])), n))  # fewest dependencies first
     for other in order:
-        if not (folder / other).exists():  # may be there for the other library
-            shutil.copy(places[other], folder / other)
-    (folder / f"{name}.order").write_text("\n".join(order) + "\n")
+        if not (file.parent / other).exists():  # may be there for another file
+            shutil.copy(places[other], file.parent / other)
+    if file.name != "tlnmf":
+        file.with_name(f"{file.name}.order").write_text("\n".join(order) + "\n")
 
 
 def libraries(folder):
-    """Fills `folder` with the libraries of the wheel; False if it carries none."""
+    """Fills `folder` with the libraries and the program of the wheel; False if it carries none."""
     wanted = os.environ.get("TLNMF_BUNDLE", "")
     if wanted not in ("", "all", "none"):
         sys.exit(f"tlnmf: TLNMF_BUNDLE is {wanted!r}; it must be all, none, or not set")
     if wanted != "none":
         copy_libraries(folder)
     if wanted == "all":
-        for name in ("tlnmf", "tlnmf_io"):
-            if (folder / soname(name)).exists():
-                bundle(name, folder)
+        for name in carried():
+            if (folder / name).exists():
+                bundle(folder / name)
     return wanted != "none"
 
 
 # ---- the wheel ----------------------------------------------------------------------------------
 
 
-def write_wheel(directory, files, tag, pure):
+def write_wheel(directory, files, tag, pure, program):
     """A zip file of the files (name in the wheel, bytes) and their description."""
     info = f"{NAME}-{version()}.dist-info"
     metadata = METADATA.format(name=NAME, version=version())
     files = dict(files)
     if f"{NAME}/__init__.py" in files:
-        files[f"{NAME}/VERSION"] = f"{version()}\n".encode()
+        files[f"{NAME}/ABI"] = f"{abi()}\n".encode()
     files[f"{info}/METADATA"] = metadata.encode()
     files[f"{info}/LICENSE"] = licence()
     files[f"{info}/WHEEL"] = WHEEL.format(pure=str(pure).lower(), tag=tag).encode()
+    if program:
+        files[f"{info}/entry_points.txt"] = b"[console_scripts]\ntlnmf = tlnmf_program:main\n"
     rows = io.StringIO()
     writer = csv.writer(rows, lineterminator="\n")
     for name, content in files.items():
@@ -203,7 +221,8 @@ def write_wheel(directory, files, tag, pure):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))  # the same bytes every time
-            entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+            mode = 0o755 if name == PROGRAM else 0o644
+            entry.external_attr, entry.compress_type = mode << 16, zipfile.ZIP_DEFLATED
             wheel.writestr(entry, content)
     return path.name
 
@@ -216,31 +235,36 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         if path.suffix in (".py", ".typed")
     }
     with tempfile.TemporaryDirectory() as folder:
-        carried = libraries(Path(folder))
+        has_libraries = libraries(Path(folder))
         for path in Path(folder).iterdir():
             files[f"{NAME}/_lib/{path.name}"] = path.read_bytes()
+    if PROGRAM in files:
+        files["tlnmf_program.py"] = (HERE / "tlnmf_program.py").read_bytes()
     platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
-    tag = f"py3-none-{platform}" if carried else "py3-none-any"
-    return write_wheel(wheel_directory, files, tag, not carried)
+    tag = f"py3-none-{platform}" if has_libraries else "py3-none-any"
+    return write_wheel(wheel_directory, files, tag, not has_libraries, PROGRAM in files)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
-    """The package stays in this folder; its libraries go to tlnmf/_lib."""
+    """The package stays in this folder; its libraries and the program go to tlnmf/_lib."""
     shutil.rmtree(HERE / NAME / "_lib", ignore_errors=True)
     (HERE / NAME / "_lib").mkdir()
     libraries(HERE / NAME / "_lib")
-    return write_wheel(
-        wheel_directory, {f"{NAME}.pth": f"{HERE}\n".encode()}, "py3-none-any", True
-    )
+    files = {f"{NAME}.pth": f"{HERE}\n".encode()}
+    return write_wheel(wheel_directory, files, "py3-none-any", True, (HERE / PROGRAM).exists())
 
 
 def build_sdist(sdist_directory, config_settings=None):
     root = f"{NAME}-{version()}"
     with tarfile.open(Path(sdist_directory) / f"{root}.tar.gz", "w:gz") as archive:
-        for name in ("backend.py", "pyproject.toml", NAME):
+        for name in ("backend.py", "pyproject.toml", "tlnmf_program.py", NAME):
             archive.add(HERE / name, f"{root}/{name}", filter=_source_only)
         metadata = METADATA.format(name=NAME, version=version()).encode()
-        for name, content in (("PKG-INFO", metadata), ("LICENSE", licence())):
+        for name, content in (
+            ("PKG-INFO", metadata),
+            ("LICENSE", licence()),
+            (f"{NAME}/ABI", f"{abi()}\n".encode()),
+        ):
             entry = tarfile.TarInfo(f"{root}/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
@@ -254,7 +278,8 @@ def _source_only(entry):
 def install():
     """Unpacks a wheel into this Python's packages, and removes an earlier version."""
     in_environment = sys.prefix != sys.base_prefix
-    target = Path(sysconfig.get_path("purelib") if in_environment else site.getusersitepackages())
+    scheme = sysconfig.get_paths() if in_environment else sysconfig.get_paths("posix_user")
+    target, scripts = Path(scheme["purelib"]), Path(scheme["scripts"])
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         name = build_wheel(folder)
@@ -262,6 +287,13 @@ def install():
             shutil.rmtree(old, ignore_errors=True)
         with zipfile.ZipFile(Path(folder) / name) as wheel:
             wheel.extractall(target)
+    if (target / PROGRAM).exists():
+        (target / PROGRAM).chmod(0o755)
+        scripts.mkdir(parents=True, exist_ok=True)
+        script = scripts / "tlnmf"
+        script.write_text(f"#!{sys.executable}\nfrom tlnmf_program import main\n\nmain()\n")
+        script.chmod(0o755)
+        print(f"the program is {script}")
     print(f"tlnmf {version()} for Python is in {target}")
 
 

@@ -77,6 +77,14 @@ def _abi() -> str:
     return str(re.findall(r"define TLNMF_ABI +(\d+)", header.read_text())[0])
 
 
+def _load_bundled(library: Path) -> None:
+    """Loads the dependencies that a wheel may carry with a library, each after its own."""
+    order = library.with_name(f"{library.name}.order")
+    if order.exists():
+        for name in order.read_text().split():
+            c.CDLL(str(library.with_name(name)))
+
+
 def _open(name: str) -> Any:
     file = f"lib{name}.so"
     soname = f"{file}.{_abi()}"
@@ -85,6 +93,7 @@ def _open(name: str) -> Any:
         for path in (folder / soname, folder / file):
             if path.exists():
                 try:
+                    _load_bundled(path)
                     return c.CDLL(str(path))
                 except OSError as error:
                     wrong.append(str(error))

@@ -27,8 +27,7 @@ broken() { # FILE: prints a line for each broken link
 }
 
 cd "$root"
-pages=$(git ls-files '*.md' 2>/dev/null) || true
-for file in ${pages:-*.md docs/*.md docs/*/*.md}; do
+for file in $(packaging/files.sh | grep '\.md$'); do
     [ -f "$file" ] && broken "$file"
 done >"$work/found"
 # | `file` | `function`, `function` | .. |

@@ -8,14 +8,10 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The files of a tree that git tracks or would add. Without git, all files outside of build folders.
 sources() {
-    { git ls-files -co --exclude-standard 2>/dev/null ||
-        find . \( -name 'build*' -o -name node_modules -o -name __pycache__ \) -prune -o -type f -print |
-        sed 's|^\./||'; } |
-        grep -E '\.(c|cc|cu|cuh|h|sh|py|def|mjs|css|m|cmake|map)$|(^|/)CMakeLists.txt$|^Makefile$|^run$|^\.ci/run$' |
-        grep -v /vendor/ | sort -u |
-        while read -r file; do [ ! -f "$file" ] || echo "$file"; done
+    "$root/packaging/files.sh" |
+        grep -E '\.(c|cc|cu|cuh|h|sh|py|def|mjs|css|m|cmake|map)$|(^|/)CMakeLists.txt$|^Makefile$|^run$|^\.ci/run$|^debian/rules$' |
+        grep -v /vendor/
 }
 
 # Checks that the first line, or the second after #!, is a comment with words.

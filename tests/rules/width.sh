@@ -26,8 +26,7 @@ found=$(too_wide "$page")
 
 cd "$root"
 status=0
-pages=$(git ls-files '*.md' 2>/dev/null) || true
-for file in ${pages:-*.md docs/*.md}; do
+for file in $(packaging/files.sh | grep '\.md$'); do
     wide=$(too_wide "$file")
     [ -z "$wide" ] || { echo "$wide" && status=1; }
 done

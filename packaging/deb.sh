@@ -1,0 +1,18 @@
+#!/bin/sh
+# Builds the Debian packages and the Debian source package from the source archive, in a temporary folder.
+# Needs the packages that `./run --install deb` installs. DEB_BUILD_OPTIONS=nocheck omits the tests.
+# usage: deb.sh OUT
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+out=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+archive=$("$here/dist.sh" "$work")
+version=$(basename "$archive" .tar.gz | sed 's/^tlnmf-//')
+tar -xzf "$archive" -C "$work"
+mv "$archive" "$work/tlnmf_$version.orig.tar.gz"
+(cd "$work/tlnmf-$version" && dpkg-buildpackage -us -uc)
+rm -f "$out"/*tlnmf*_"$version"*
+cp "$work"/*tlnmf*_"$version"* "$out"
+ls "$out"/*_"$version"*

@@ -1,0 +1,69 @@
+#!/bin/sh
+# The files of packages agree with the build: the version and the ABI are those of tlnmf.h, every option that
+# they name exists, every option of the build is in docs/install.md, and the recipes can be parsed.
+set -eu
+cd "$(dirname "$0")/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+complain() { echo "packaging.sh: $*" >&2; status=1; }
+is() { # what, found, expected
+    [ "$2" = "$3" ] || complain "$1 is '$2', not '$3'"
+}
+
+version=$(sed -n 's/^#define TLNMF_VERSION_[A-Z]* *//p' include/tlnmf/tlnmf.h | paste -sd.)
+abi=$(sed -n 's/^#define TLNMF_ABI *//p' include/tlnmf/tlnmf.h)
+is "the version of debian/changelog" "$(sed -n '1s/^tlnmf (\(.*\)-[^-]*) .*/\1/p' debian/changelog)" "$version"
+is "the version of packaging/conda" "$(sed -n 's/^{% set version = "\(.*\)" %}/\1/p' packaging/conda/meta.yaml)" "$version"
+is "the version of packaging/spack" "$(sed -n 's/^    version("\([^"]*\)".*/\1/p' packaging/spack/package.py)" "$version"
+is "the first version of CHANGELOG.md" "$(sed -n 's/^## \[\(.*\)\].*/\1/p' CHANGELOG.md | head -n 1)" "$version"
+
+# Debian's packages of the libraries, and the version nodes in their symbols files.
+for row in tlnmf:libtlnmf tlnmf_io:libtlnmf-io; do
+    library=${row%:*} package=${row#*:}$abi
+    grep -qx "Package: $package" debian/control || complain "debian/control has no $package"
+    symbols=debian/$package.symbols
+    [ -f "$symbols" ] || { complain "$symbols does not exist"; continue; }
+    is "the first line of $symbols" "$(head -n 1 "$symbols")" "lib$library.so.$abi $package #MINVER#"
+    is "the nodes of $symbols" "$(sed -n 's/^ (symver)\([^ ]*\) .*/\1/p' "$symbols" | paste -sd' ')" \
+        "$(sed -n 's/^\([A-Z_0-9.]*\) {$/\1/p' "cmake/$library.map" | paste -sd' ')"
+done
+
+cat CMakeLists.txt cmake/*.cmake |
+    sed -nE 's/^ *option\((TLNMF_[A-Z_0-9]+) .*/\1/p; s/^ *set\((TLNMF_[A-Z_0-9]+) .* CACHE (STRING|BOOL|PATH) .*/\1/p' |
+    sort -u >"$work/options"
+[ "$(wc -l <"$work/options")" -ge 12 ] || complain "found too few options: $(paste -sd' ' "$work/options")"
+while read -r option; do
+    grep -q "^| \`$option\` |" docs/install.md || complain "docs/install.md does not list $option"
+done <"$work/options"
+for file in debian/rules packaging/Containerfile packaging/conda/meta.yaml packaging/spack/package.py python/backend.py docs/*.md; do
+    for option in $(grep -oE '(-D|define\("|define_from_variant\(")TLNMF_[A-Z0-9_]+' "$file" | grep -oE 'TLNMF_.*' | sort -u); do
+        grep -qx "$option" "$work/options" || complain "$file: the build has no option $option"
+    done
+done
+
+# Every package that the build needs is in the container and in `./run`.
+for package in $(sed -n '/^Build-Depends/,/^Standards/p' debian/control | grep -oE '\b(lib[a-z0-9]*-dev|zlib1g-dev)\b'); do
+    [ "$package" != libcmocka-dev ] || continue
+    grep -qw -- "$package" packaging/Containerfile || complain "packaging/Containerfile lacks $package"
+    grep -qw -- "$package" run || complain "run lacks $package"
+done
+
+python=${PYTHON:-/usr/bin/python3}
+if [ -x "$python" ]; then
+    "$python" - <<'PYTHON' || status=1
+import re
+compile(open("packaging/spack/package.py").read(), "packaging/spack/package.py", "exec")
+try:
+    import yaml
+except ImportError:
+    print("packaging/conda/meta.yaml was not parsed: no Python module yaml")
+else:
+    text = re.sub(r"\{%.*?%\}", "", open("packaging/conda/meta.yaml").read())
+    recipe = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "x", text))
+    assert {"package", "source", "build", "requirements", "test", "about"} <= set(recipe), recipe
+    for name in ("build", "host", "run"):
+        assert all(isinstance(word, str) for word in recipe["requirements"][name]), name
+PYTHON
+fi
+exit $status
