@@ -137,7 +137,9 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
     tl_scope outer;
     tl_units *units;
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
-    tl_poll_at(ctx->monitor, "choose", 0.0, 0.0);
+    tl_progress progress = tl_progress_of("choose");
+    progress.done = 0.0;
+    tl_monitor_set(ctx->monitor, &progress);
     tlnmf_error error = tl_keep_create(ctx, l->sound, l->settings, &units);
     if (error == TLNMF_OK)
         error = listen(ctx, l);
