@@ -12,7 +12,8 @@ status=0
 for page in "$root"/docs/*.md "$root"/docs/howto/*.md "$root"/docs/tutorials/*.md; do
     # shellcheck disable=SC2013 # names have no spaces
     for name in $(grep -oE '\btlnmf_[a-z_A-Z]+\b' "$page" | sort -u); do
-        case $name in *_ | tlnmf_io | tlnmf_static | tlnmf_io_static) continue ;; # starts, packages
+        case $name in
+            *_ | tlnmf_io | tlnmf_static | tlnmf_io_static) continue ;; # the start of a name; packages
             tlnmf_jd | tlnmf_mex) continue ;; # Octave
         esac
         grep -qw "$name" "$root"/include/tlnmf/*.h ||
