@@ -1,5 +1,5 @@
-# Writes tlnmf.pc and tlnmf_io.pc. The prefix is relative to the file, so that an installed tree can be
-# moved; absolute folders are unchanged.
+# Writes tlnmf.pc and tlnmf_io.pc, and tlnmf_static.pc and tlnmf_io_static.pc for the archives. The prefix
+# is relative to the file, so that an installed tree can be moved; absolute folders are unchanged.
 set(PC_FOLDER ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(PC_PREFIX ${CMAKE_INSTALL_PREFIX})
@@ -21,11 +21,18 @@ if(static IN_LIST TLNMF_KINDS)
   list(JOIN STATIC_FLAGS " " PC_LIBS_PRIVATE)
   list(JOIN IO_PACKAGES " " PC_IO_PACKAGES)
   set(PC_IO_LIBS_PRIVATE "${CMAKE_THREAD_LIBS_INIT} -lm")
+  list(JOIN IO_LDFLAGS " " PC_IO_LIBS)
 endif()
-set(PC_NAMES tlnmf)
-if(TLNMF_BUILD_IO)
-  list(APPEND PC_NAMES tlnmf_io)
+if(NOT APPLE) # as the CMake targets: a shared library that links an archive does not export its functions
+  set(PC_HIDE "-Wl,--exclude-libs,libtlnmf.a ")
+  set(PC_IO_HIDE "-Wl,--exclude-libs,libtlnmf_io.a ")
 endif()
+foreach(name ${INSTALLED})
+  list(APPEND PC_NAMES ${name})
+  if(static IN_LIST TLNMF_KINDS)
+    list(APPEND PC_NAMES ${name}_static)
+  endif()
+endforeach()
 foreach(name ${PC_NAMES})
   configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig

@@ -117,6 +117,14 @@ static tlnmf_error look_blindly(tlnmf_ctx *ctx, lesson *l)
     return TLNMF_OK;
 }
 
+/* Polls report that nothing of the stage is done. */
+static void begin_stage(tlnmf_ctx *ctx, const char *stage)
+{
+    tl_progress progress = tl_progress_of(stage);
+    progress.done = 0.0;
+    tl_monitor_set(ctx->monitor, &progress);
+}
+
 /* Looks at the labels; without any, estimates the number of sources. */
 static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
 {
@@ -137,7 +145,7 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
     tl_scope outer;
     tl_units *units;
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
-    tl_poll_at(ctx->monitor, "choose", 0.0, 0.0);
+    begin_stage(ctx, "choose");
     tlnmf_error error = tl_keep_create(ctx, l->sound, l->settings, &units);
     if (error == TLNMF_OK)
         error = listen(ctx, l);
@@ -411,7 +419,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
         TRY(tl_record_new_array(ctx, report, "H", 2, (int64_t[]){j->blend->member[0]->K, N},
                                 &run.H));
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
-    tl_poll_at(ctx->monitor, "stems", 0.0, 0.0);
+    begin_stage(ctx, "stems");
     if (s->keep_H && write != NULL && !s->components)
         run.envelope = (tl_envelope_request){j->sound->rate, j->power, report};
     tlnmf_error error = open_updater(ctx, j, &run.updater);

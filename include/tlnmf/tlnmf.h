@@ -2,7 +2,7 @@
  *
  * Given S real matrices Y_s (M x N, frames in columns), the library learns an orthogonal Phi
  * (M x M) and nonnegative W (M x K), H (K x N) such that the power V = (1/S) sum_s |Phi Y_s|^2 is
- * close to W H. docs/spec.md has the mathematics; docs/library.md has complete programs.
+ * close to W H. docs/spec.md has the mathematics, docs/tutorials/c.md has complete programs.
  *
  * This header is the core: simple calls, contexts, records, settings, data, fits, models. Sound is
  * in tlnmf/sound.h, the paper's data sets and theory are in tlnmf/paper.h. Files are in tlnmf/io.h,
@@ -152,8 +152,8 @@ typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *u
  * samples after the point where it stopped are not written. A call that has no partial result,
  * such as new data or scores, returns TLNMF_ERR_CALLBACK. `progress` holds stage, complete (1: an
  * iteration is done, 0: inside one), start, starts, iteration, iterations, C, L, I, step, score,
- * done, k, fold, folds (0 outside tlnmf_compare_ranks), seconds and seconds_left; a real is NaN if
- * the stage lacks it. The record is valid during the call only. */
+ * done (the fraction of the stage), k, fold, folds (0 outside tlnmf_compare_ranks), seconds and
+ * seconds_left; a real is NaN if the stage lacks it. The record is valid during the call only. */
 typedef int (*tlnmf_progress_fn)(const tlnmf_record *progress, void *user);
 
 /* Creates a context that allocates with malloc and free. */

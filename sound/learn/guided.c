@@ -32,7 +32,7 @@ typedef struct candidate {
     tl_separator *model; /* NULL: not tried */
     double score;        /* on remixes; NaN: not judged */
     tl_trial *trial;
-    atomic_bool judged;
+    atomic_bool begun, judged; /* what is done of it */
 } candidate;
 
 typedef struct comparison comparison;
@@ -44,10 +44,11 @@ struct comparison {
     int reps;
     tl_study study[REPRESENTATIONS];
     tl_notes notes;
-    bool decided;      /* on the notes */
-    bool dictionaries; /* some candidate that was tried has a dictionary from solos */
+    atomic_bool decided; /* on the notes */
+    bool dictionaries;   /* some candidate that was tried has a dictionary from solos */
     candidate candidate[CANDIDATES];
     int64_t count;
+    pthread_mutex_t reporting; /* the fraction done never decreases from one report to the next */
 };
 
 static bool stops(const comparison *all)
@@ -65,26 +66,31 @@ static bool is_dictionary(const candidate *c)
 
 static const char *const KIND_NAMES[] = {"flat", "solos", "solos and notes"};
 
-/* For the fraction done: deciding on the notes counts as FIRST - 1 candidates, the verdict at the
- * end as one. */
-static void report(const comparison *all)
+/* For the fraction done: each step of a candidate counts as one part, deciding on the notes as
+ * DECISION, the verdict at the end as VERDICT. */
+static void report(comparison *all)
 {
-    enum { FIRST = 4 };
+    enum { DECISION = 6, VERDICT = 2 };
     double best = NAN;
     int64_t done = 0;
-    for (int64_t i = 0; i < all->count; i++)
-        if (all->candidate[i].judged) {
-            best = fmax(best, all->candidate[i].score);
+    pthread_mutex_lock(&all->reporting);
+    int64_t parts = all->decided ? DECISION : 0;
+    for (int64_t i = 0; i < all->count; i++) {
+        const candidate *c = &all->candidate[i];
+        if (c->judged) {
+            best = fmax(best, c->score);
             done++;
         }
-    double parts = (double)(done + (all->decided ? FIRST - 1 : 0));
+        parts += (c->begun ? 1 : 0) + (c->judged ? 1 : 0);
+    }
     tl_progress progress = tl_progress_of("choose");
     progress.complete = true;
     progress.iteration = done;
     progress.iterations = all->count;
     progress.score = best;
-    progress.done = fmin(1.0, parts / (double)(all->count + FIRST));
+    progress.done = (double)parts / (double)(2 * all->count + DECISION + VERDICT);
     tl_report(all->on->ctx->monitor, &progress);
+    pthread_mutex_unlock(&all->reporting);
 }
 
 /* Makes a model of the dictionary and judges it. */
@@ -122,7 +128,11 @@ static tlnmf_error begin(comparison *all, const tl_study *s, candidate *c)
         return error;
     }
     TRY(tl_dictionary_solos(s, c->columns, &c->solos));
-    return decides ? tl_notes_decide(s, &c->solos, &all->notes) : TLNMF_OK;
+    if (decides) {
+        TRY(tl_notes_decide(s, &c->solos, &all->notes));
+        all->decided = true;
+    }
+    return TLNMF_OK;
 }
 
 /* The dictionary of the solos with notes. */
@@ -152,9 +162,10 @@ static tlnmf_error try_candidate(tlnmf_ctx *own, int64_t i, void *arg)
         return TLNMF_OK;
     tl_study study = *c->study;
     study.ctx = own;
-    bool before = c->judged;
+    bool changes = !c->begun || !c->judged;
     tlnmf_error error = all->step(all, &study, c);
-    if (tl_thread_index() == 0 && c->judged != before)
+    c->begun = true;
+    if (changes && error == TLNMF_OK)
         report(all);
     return error;
 }
@@ -362,7 +373,7 @@ static tlnmf_error try_all(comparison *all)
 
 tlnmf_error tl_learn_guided(tl_course *course)
 {
-    comparison all = {.on = course};
+    comparison all = {.on = course, .reporting = PTHREAD_MUTEX_INITIALIZER};
     tlnmf_error error = try_all(&all);
     for (int64_t i = 0; i < all.count; i++) {
         tl_dictionary_free(&all.candidate[i].solos);
@@ -371,5 +382,6 @@ tlnmf_error tl_learn_guided(tl_course *course)
     for (int i = 0; i < all.reps; i++)
         tl_study_free(&all.study[i]);
     tl_notes_free(&all.notes);
+    pthread_mutex_destroy(&all.reporting);
     return error;
 }

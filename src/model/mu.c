@@ -126,6 +126,41 @@ TL_HOT static void sum_panel(const tl_mu *mu, int64_t rows, int64_t columns, int
         row_of_blocks(mu, 1, width, V + r * columns, columns, left + r * K);
 }
 
+/* Entry k of x moves to k PANEL, the last entry first. */
+static void spread(double *x, int64_t K)
+{
+    for (int64_t k = K - 1; k > 0; k--)
+        x[k * PANEL] = x[k];
+}
+
+/* The same for a single column, as an applier has. In blocks it would fill one lane of eight; here
+ * the lanes are components. */
+TL_HOT static void sum_column(const tl_mu *mu, int64_t rows, const double *V, const double *left,
+                              const double *right)
+{
+    int64_t K = mu->K;
+    double eps = mu->eps, *h = mu->panel, *num = mu->num, *den = mu->den;
+    memcpy(h, right, (size_t)K * sizeof *h);
+    memset(num, 0, (size_t)K * sizeof *num);
+    memset(den, 0, (size_t)K * sizeof *den);
+    for (int64_t r = 0; r < rows; r++, left += K) {
+        double B = 0.0;
+#pragma omp simd reduction(+ : B)
+        for (int64_t k = 0; k < K; k++)
+            B += left[k] * h[k];
+        B = 1.0 / (B + eps);
+        double A = (V[r] + eps) * B * B;
+#pragma omp simd
+        for (int64_t k = 0; k < K; k++) {
+            num[k] += left[k] * A;
+            den[k] += left[k] * B;
+        }
+    }
+    spread(h, K);
+    spread(num, K);
+    spread(den, K);
+}
+
 /* The panel's update from these sums. */
 TL_HOT static void scale_panel(const tl_mu *mu, int64_t columns, int64_t width, double *right)
 {
@@ -211,7 +246,10 @@ static void update_panel(int64_t panel, int64_t last, void *arg)
     (void)last;
     tl_mu own = scratch_of(u->mu, panel);
     int64_t j = panel * PANEL, width = tl_min(PANEL, u->columns - j);
-    sum_panel(&own, u->rows, u->columns, width, u->V + j, u->left, u->right + j);
+    if (u->columns == 1)
+        sum_column(&own, u->rows, u->V, u->left, u->right);
+    else
+        sum_panel(&own, u->rows, u->columns, width, u->V + j, u->left, u->right + j);
     if (u->num == NULL)
         scale_panel(&own, u->columns, width, u->right + j);
     if (u->num == NULL && any_is_lost(&own, width))

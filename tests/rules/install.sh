@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs into a folder, moves the folder, and builds and runs small programs with both installed
-# libraries: with pkg-config (shared, static, and without any shared library) and with find_package (shared
-# and static).
+# libraries: with pkg-config (shared, static, as a plugin, and without any shared library) and with
+# find_package (shared, static, and as a plugin).
 # usage: install.sh BUILD_DIR      (exit code 77: the build has absolute install paths)
 set -eu
 build=$(cd "$1" && pwd)
@@ -49,7 +49,7 @@ component() { # name, folder: installs it
     cmake --install "$build" --prefix "$2" --component "$1" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 }
 component development "$work/dev"
-for file in tlnmf.h tlnmf.pc tlnmfConfig.cmake tlnmfTargets.cmake; do
+for file in tlnmf.h tlnmf.pc tlnmf_static.pc tlnmfConfig.cmake tlnmfTargets.cmake; do
     [ -n "$(find "$work/dev" -name "$file")" ] || { echo "component development lacks $file" >&2; exit 1; }
 done
 
@@ -122,6 +122,24 @@ int main(void)
 }
 CODE
 
+cat >host.c <<'CODE'
+/* Loads plugin.so, calls it and unloads it. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+int main(void)
+{
+    int (*plugin_main)(void);
+    void *plugin = dlopen("./plugin.so", RTLD_NOW | RTLD_LOCAL);
+    if (plugin == NULL)
+        return fprintf(stderr, "%s\n", dlerror()), 1;
+    *(void **)&plugin_main = dlsym(plugin, "plugin_main");
+    int status = plugin_main == NULL || plugin_main() != 0;
+    return dlclose(plugin) != 0 || status;
+}
+CODE
+$cc -std=c11 host.c -ldl -o host
+
 needs() { # does the program load this library?
     objdump -p "$1" | grep -q "NEEDED *lib$2\\.so"
 }
@@ -141,19 +159,21 @@ for library in $libraries; do
     needs shared "$library"
     expect "$library, pkg-config, shared" "$(LD_LIBRARY_PATH=$libdir ./shared)"
 
-    # Names the archives explicitly, since the shared libraries are in the same folder; pkg-config lists
-    # the dependencies. Libraries for files are linked dynamically, since some have no archive.
-    files=$(pkg-config --print-requires-private "$library")
     # shellcheck disable=SC2046,SC2086
-    $cc $flags use_$library.c $({ pkg-config --cflags --libs $library
-        [ -z "$files" ] || pkg-config --libs $files
-        pkg-config --static --libs tlnmf
-    } | sed -E 's/-l(tlnmf(_io)?)( |$)/-l:lib\1.a\3/g') -lpthread -o static
+    $cc $flags use_$library.c $(pkg-config --cflags --libs "${library}_static") -o static
     if needs static tlnmf || needs static tlnmf_io; then
         echo "$library, pkg-config, static: still loads a shared library" >&2
         exit 1
     fi
     expect "$library, pkg-config, static" "$(./static)"
+
+    # A plugin exports its own function only, and works in a program that knows nothing of tlnmf.
+    # shellcheck disable=SC2046,SC2086
+    $cc $flags -Dmain=plugin_main -shared -fPIC use_$library.c -o plugin.so \
+        $(pkg-config --cflags --libs "${library}_static")
+    exported=$(nm -D --defined-only plugin.so | sed 's/.* //')
+    [ "$exported" = plugin_main ] || { echo "$library: a plugin exports $exported" >&2; exit 1; }
+    expect "$library, pkg-config, plugin" "$(./host)"
 done
 
 # No shared library at all, if BLAS and LAPACK have archives.

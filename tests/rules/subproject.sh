@@ -39,6 +39,8 @@ endforeach()
 if(TARGET core)
   target_link_libraries(core PRIVATE tlnmf::tlnmf)
   target_link_libraries(files PRIVATE tlnmf::tlnmf_io)
+  add_library(plugin MODULE files.c)
+  target_link_libraries(plugin PRIVATE tlnmf::tlnmf_io)
 endif()
 CODE
 
@@ -113,6 +115,7 @@ configure b -DTLNMF_HDF5=OFF -DCMAKE_BUILD_TYPE=Debug || fail "no configuration 
 cmake --build "$work/b" -j "$(nproc)" >"$work/log" 2>&1 || fail "no build without HDF5"
 "$work/b/core" | grep -qx '[0-9.]*' || fail "core does not run"
 ! objdump -p "$work/b/files" | grep -q 'NEEDED.*lib\(hdf5\|matio\|tlnmf\)' || fail "files needs HDF5"
+! nm -D --defined-only "$work/b/libplugin.so" | grep tlnmf_ || fail "a plugin exports the functions of the archives"
 printf '\211HDF\r\n\032\n' >"$work/x.h5"
 "$work/b/files" "$work/x.h5" | grep -q 'no HDF5 (TLNMF_HDF5=OFF)' || fail "no message for HDF5"
 printf 'MATLAB 5.0' >"$work/x.mat"

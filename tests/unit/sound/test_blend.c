@@ -218,6 +218,46 @@ static void learning_stops_inside_a_candidate(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* What the reports say of the work done. They may come from other threads, so it is tested later.
+ */
+typedef struct advance {
+    double first, last;
+    int steps; /* how often the fraction grew */
+    bool wrong;
+} advance;
+
+static int follow(const tlnmf_record *progress, void *user)
+{
+    advance *a = user;
+    double done = tlnmf_record_get_real(progress, "done");
+    a->wrong = a->wrong || !(done >= a->last && done <= 1.0) ||
+               strcmp(tlnmf_record_get_text(progress, "stage"), "choose") != 0;
+    a->first = isnan(a->first) ? done : a->first;
+    a->steps += done > a->last;
+    a->last = done;
+    return 0;
+}
+
+/* The fraction done begins at 0, is always known, never decreases and grows with every step. */
+static void learning_reports_what_is_done(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    band *b = new_band(SCORE);
+    tlnmf_sound *sound = labelled(ctx, b);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        advance a = {.first = NAN};
+        tlnmf_ctx_set_progress(ctx, follow, &a);
+        tlnmf_record_free(learn_band(ctx, sound, threads));
+        assert_false(a.wrong);
+        assert_true(a.first == 0.0);
+        assert_true(a.steps >= 9 && a.last > 0.8);
+    }
+    tlnmf_sound_free(sound);
+    free(b);
+    tlnmf_ctx_free(ctx);
+}
+
 /* Every note is an event that begins within 50 ms of its label, at its pitch, and there are no
  * others. */
 static void notes_become_events(void **state)
@@ -419,6 +459,7 @@ int main(void)
         cmocka_unit_test(voices_that_cross_keep_their_notes),
         cmocka_unit_test(a_source_of_one_note_is_not_transposed),
         cmocka_unit_test(learning_stops_inside_a_candidate),
+        cmocka_unit_test(learning_reports_what_is_done),
         cmocka_unit_test(notes_become_events),
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(memory_stays_within_the_estimate),
