@@ -138,8 +138,10 @@ static bool check_shape(tlnmf_ctx *ctx, const io_source *source, mat_t *mat, con
     if (var->rank < 1 || var->rank > IO_MAX_DIM || !var->dims)
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s has %d dimensions, at most %d are read",
                        source->name, var->name, var->rank, IO_MAX_DIM);
-    for (int d = 0; d < var->rank; d++)
-        dim[d] = var->dims[d] <= INT64_MAX ? (int64_t)var->dims[d] : -1;
+    for (int d = 0; d < var->rank; d++) {
+        const uint64_t size = var->dims[d];
+        dim[d] = size <= INT64_MAX ? (int64_t)size : -1;
+    }
     int64_t count = io_count(var->rank, dim);
     if (count < 0)
         return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s claims more elements than can be counted",

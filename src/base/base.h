@@ -171,8 +171,9 @@ void *tl_thread_scratch(void);
 
 /* Marks a function that is compiled once per instruction set; the loader chooses. One binary is
  * then fast on every machine without -march. Sanitizer builds do without: their code already runs
- * before the loader has chosen. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(TL_NO_CLONES)
+ * before the loader has chosen. The loader of musl cannot choose. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(TL_NO_CLONES)
 #define TL_HOT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define TL_HOT

@@ -133,7 +133,7 @@ static const unsigned char *unpack_bytes(unpacker *u, uint64_t size)
         return NULL;
     }
     u->at += size;
-    u->left -= size;
+    u->left -= (size_t)size;
     return at;
 }
 
