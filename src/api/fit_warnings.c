@@ -47,6 +47,15 @@ static void warn_of_shape(const tlnmf_ctx *ctx, const tlnmf_data *data)
                "frames of length %lld, but only %lld frames: check the order of the axes", M, N);
 }
 
+/* Realisations share the activations of a frame, so their power differs by chance alone. */
+static void warn_of_trials(const tlnmf_ctx *ctx, const tlnmf_data *data)
+{
+    if (data->trials_last)
+        tl_log(ctx, TLNMF_LOG_WARNING,
+               "the power differs between realisations (first axis), but not between frames (last "
+               "axis): check the order of the axes, which is (S, M, N)");
+}
+
 void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt)
 {
     int64_t least = tl_min(data->M, data->all);
@@ -54,6 +63,7 @@ void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
         warn_of_offset(ctx, data);
         warn_of_constant_rows(ctx, data);
         warn_of_shape(ctx, data);
+        warn_of_trials(ctx, data);
     }
     if (opt->task == TL_TASK_FIT && opt->k > least && (opt->k - 1) / data->M < data->all)
         tl_log(ctx, TLNMF_LOG_WARNING, "k is above min(M, N) = %lld: W H can fit any V exactly",

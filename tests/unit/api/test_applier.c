@@ -106,6 +106,9 @@ static void silence_and_errors(void **state)
     Phi[0] += 0.01;
     assert_ok(ctx, tlnmf_record_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){AM, AM}));
     assert_int_equal(tlnmf_applier_create(ctx, model, settings, &applier), TLNMF_ERR_DATA);
+    assert_ok(ctx, tlnmf_record_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){0, 0}));
+    assert_int_equal(tlnmf_applier_create(ctx, model, settings, &applier), TLNMF_ERR_ARGUMENT);
+    assert_null(applier);
     tlnmf_record_remove(model, "Phi");
     assert_int_equal(tlnmf_applier_create(ctx, model, settings, &applier), TLNMF_ERR_ARGUMENT);
     assert_string_equal(tlnmf_message(ctx), "the model has no Phi");

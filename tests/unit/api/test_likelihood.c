@@ -289,6 +289,20 @@ static void invalid_calls_are_refused(void **state)
     destroy(&w);
 }
 
+/* W h overflows: the integral has no value. */
+static void an_overflow_is_an_error(void **state)
+{
+    (void)state;
+    world w = create(2, 3);
+    for (int i = 0; i < M * 2; i++)
+        w.W[i] *= 1e10;
+    for (int i = 0; i < 2 * N; i++)
+        w.H[i] = 1e305;
+    put_model(&w);
+    refuse(&w, TLNMF_ERR_NUMERIC, "the likelihood of frame 0 left the range of double");
+    destroy(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +312,7 @@ int main(void)
         cmocka_unit_test(frames_are_independent),
         cmocka_unit_test(missing_frames_do_not_count),
         cmocka_unit_test(powers_have_degrees_of_freedom),
+        cmocka_unit_test(an_overflow_is_an_error),
         cmocka_unit_test(invalid_calls_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,11 @@ static void test_array_errors(void **state)
                  "x.npy: has 0 dimensions, outside [1, 4]");
     assert_int_equal(tlnmf_io_write_array(ctx, "x.npy", numbers, 1, (int64_t[]){-1}),
                      TLNMF_ERR_SHAPE);
+    assert_error(ctx,
+                 tlnmf_io_write_array(ctx, "x.npy", numbers, 1, (int64_t[]){INT64_MAX / 8 + 1}),
+                 TLNMF_ERR_SHAPE, "x.npy: this shape is impossible");
+    assert_error(ctx, tlnmf_io_write_array(ctx, "x.h5", numbers, 2, (int64_t[]){INT64_MAX, 2}),
+                 TLNMF_ERR_SHAPE, "x.h5: this shape is impossible");
     assert_error(ctx, tlnmf_io_write_array(ctx, "x.csv", numbers, 1, shape), TLNMF_ERR_OUTPUT,
                  "x.csv: arrays are written as .npy or .h5");
     assert_error(ctx, tlnmf_io_write_array(ctx, "no/x.npy", numbers, 1, shape), TLNMF_ERR_OUTPUT,
