@@ -283,6 +283,7 @@ def run_block(block, page, names):
     if block.language not in RUN:  # a file
         Path(block.marks["file"]).write_text(block.text)
         return [], None
+    sys.stdout.flush()
     kept = os.dup(1)
     with tempfile.TemporaryFile() as output:
         os.dup2(output.fileno(), 1)
