@@ -25,7 +25,7 @@ RECORDING = ROOT / "tests" / "recordings" / "piano_a4_as4"
 # patterns of page names in their order. Pages that no section names are in the section REST.
 REST = "reference/index"
 SECTIONS = (
-    ("install", None, None, ()),
+    ("install", None, None, ("packages",)),
     (
         "tutorials/index",
         "Tutorials",
