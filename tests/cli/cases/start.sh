@@ -71,3 +71,13 @@ expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform ./Phi -o nm
 check "the same L" [ "$(json L)" = "$L" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform nmf.h5:/Phi --no-model
 check "the same L" [ "$(json L)" = "$L" ]
+
+# The bound of the help is the one at which a fit runs several starts: 10 x 10 + (10 + 90) 4.
+check "the bound in the help" grep -q 'M M + (M + N) K <= 500' <(tlnmf fit --help all)
+several() # FRAMES: whether the summary names the number of starts
+{
+    tlnmf simulate gcm -s 2 -m 10 -n "$1" -o bound.npy --force &&
+        tlnmf fit bound.npy -k 4 --method jd -J 2 --no-model 2>/dev/null | grep -q 'of 50 starts'
+}
+check "500 unknowns: several starts" several 90
+check "504 unknowns: one start" eval '! several 91'
