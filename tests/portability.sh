@@ -31,7 +31,8 @@ i386) triplet=i386-linux-gnu compiler=i686-linux-gnu-gcc processor=i686 ;;
 arm64) triplet=aarch64-linux-gnu compiler=$triplet-gcc processor=aarch64 emulator=qemu-aarch64 ;;
 s390x) triplet=s390x-linux-gnu compiler=$triplet-gcc processor=s390x emulator=qemu-s390x ;;
 musl)
-    flags+=(-DCMAKE_C_COMPILER=musl-gcc -DTLNMF_BUILD_IO=OFF -DTLNMF_OPENMP=OFF) # libgomp needs glibc
+    flags+=(-DCMAKE_C_COMPILER=musl-gcc -DTLNMF_BUILD_IO=OFF -DTLNMF_BUILD_PROGRAM=OFF)
+    flags+=(-DTLNMF_OPENMP=OFF) # libgomp needs glibc
     flags+=(-D{BLAS,LAPACKE}_LIBRARY="$sys/lib/libblas.a" -D{CBLAS,LAPACKE}_INCLUDE="$sys/include")
     ;;
 *)
@@ -62,6 +63,9 @@ END
         dpkg-deb --fsys-tarfile "$package" | tar -x -C "$sys" --keep-directory-symlink --wildcards \
             './lib*' './usr/lib*' './usr/include*' './usr/share/pkgconfig*' 2>/dev/null || true
     done
+    find "$sys" -type l -lname '/*' -printf '%l %p\n' | while read -r to link; do
+        ln -sfn "$sys$to" "$link" # an absolute link means a file of this system
+    done
     # Links that the packages make when they are installed.
     ln -sf blas/libblas.so "$lib/libblas.so" && ln -sf blas/libblas.so.3 "$lib/libblas.so.3"
     ln -sf lapack/liblapack.so "$lib/liblapack.so" && ln -sf lapack/liblapack.so.3 "$lib/liblapack.so.3"
@@ -73,7 +77,7 @@ END
 cross_flags() {
     local lib=$sys/usr/lib/$triplet link='' file=$root/$target.cmake
     if [ -z "$emulator" ]; then # runs natively, with the libraries of the sysroot
-        link="-Wl,--dynamic-linker=$sys/lib/ld-linux.so.2 -Wl,-rpath,$lib"
+        link="-Wl,--dynamic-linker=$sys/lib/ld-linux.so.2 -Wl,-rpath,$lib -Wl,--disable-new-dtags" # also for their libraries
     fi
     cat >"$file" <<END
 set(CMAKE_SYSTEM_NAME Linux)
@@ -87,7 +91,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,$lib $link")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,$lib")
 END
-    [ -z "$emulator" ] || echo "set(CMAKE_CROSSCOMPILING_EMULATOR $emulator -L $sys)" >>"$file"
+    # Without an emulator, "env" starts the programs that the build runs.
+    echo "set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator:-env}${emulator:+ -L $sys})" >>"$file"
     export PKG_CONFIG_LIBDIR=$lib/pkgconfig:$sys/usr/share/pkgconfig PKG_CONFIG_SYSROOT_DIR=$sys
     flags+=(-DCMAKE_TOOLCHAIN_FILE="$file")
 }
@@ -143,7 +148,8 @@ musl)
     [ -f "$sys/lib/libcmocka.a" ] || tests/portability/musl.sh "$sys"
     ;;
 esac
-[ ${#host_emulator[@]} = 0 ] || flags+=(-DCMAKE_CROSSCOMPILING_EMULATOR="$(IFS=';' && echo "${host_emulator[*]}")")
+[ ${#host_emulator[@]} = 0 ] ||
+    flags+=(-DCMAKE_CROSSCOMPILING_EMULATOR="$(IFS=';' && echo "${host_emulator[*]}")")
 build_all
 test_all
-emulated "${host_emulator[@]}" "$build/tests/objective"
+OMP_NUM_THREADS=1 emulated "${host_emulator[@]}" "$build/tests/objective"

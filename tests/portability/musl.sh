@@ -75,7 +75,7 @@ build_cmocka() {
         -D_POSIX_C_SOURCE=200809L -c "$cmocka/src/cmocka.c" -o cmocka.o
     ar rcs lib/libcmocka.a cmocka.o
     cp "$cmocka"/include/cmocka.h include
-    printf '%s\n' "Name: cmocka" "Description: cmocka" "Version: 1.1.5" "Libs: $folder/lib/libcmocka.a" \
+    printf '%s\n' "Name: cmocka" "Description: cmocka" "Version: 1.1.5" "Libs: -L$folder/lib -lcmocka" \
         "Cflags: -I$folder/include" >lib/pkgconfig/cmocka.pc
 }
 
