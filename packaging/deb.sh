@@ -3,6 +3,7 @@
 # Needs the packages that `./run --install deb` installs. DEB_BUILD_OPTIONS=nocheck omits the tests.
 # usage: deb.sh OUT
 set -eu
+umask 022
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs a wheel that bundles all its libraries into a minimal system, a folder with Debian's python3
-# and python3-numpy but without a compiler, and runs the package's tests there. Needs root, for chroot.
+# and python3-numpy but without a compiler, and runs the package's tests and the program there. Needs root,
+# for chroot.
 #   debootstrap --variant=minbase --include=python3,python3-numpy bookworm ROOT
 # usage: clean.sh BUILD ROOT
 set -eu
@@ -33,6 +34,15 @@ fi
 cp "$wheel" "$root/opt/tlnmf/wheel.zip"
 cp "$here"/test_*.py "$root/opt/tlnmf/tests"
 inside python3 -m zipfile -e /opt/tlnmf/wheel.zip /opt/tlnmf/site
+chmod +x "$root/opt/tlnmf/site/tlnmf/_lib/tlnmf" # pip does this
+
+echo "== program"
+program() { inside sh -c 'cd /opt/tlnmf && python3 -m tlnmf_program "$@"' program "$@"; }
+program --version
+program simulate gcm -s 10 --kbar 2 -o y.npy
+program fit y.npy -k 2 -o m.h5
+cp -r "$here/../recordings/piano_a4_as4" "$root/opt/tlnmf/piano"
+program separate piano/mix.flac --labels piano/labels.txt -o stems --method nmf --transform dct
 
 for test in api joint process; do
     echo "== test_$test.py"
@@ -49,6 +59,7 @@ model = tlnmf.fit(tlnmf.simulate.gcm().Y, 2)
 model.save(folder + "/m.h5")
 assert (tlnmf.load(folder + "/m.h5").Phi == model.Phi).all()
 model.report(folder + "/page.html")
+assert tlnmf.load("/opt/tlnmf/m.h5").outcome  # a model of the program
 print("doctests pass; files and pages are written;", os.path.dirname(tlnmf.__file__))
 PYTHON
 echo "clean.sh: all passed"

@@ -84,6 +84,16 @@ class Wheel(unittest.TestCase):
         self.assertEqual(code, 0, text)
         self.assertTrue(text.startswith(str(path)), text)
 
+    def starts(self, script):
+        """The installed program starts, and writes a file with the libraries of the wheel."""
+        done = subprocess.run(
+            [str(script), "simulate", "gcm", "-o", f"{self.folder.name}/y.h5"],
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(script.parents[1])},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertTrue(Path(f"{self.folder.name}/y.h5").exists())
+
     def wheel(self, **environment):
         environment = {**self.build, **environment}
         code, text = run(PYTHON / "backend.py", "wheel", self.folder.name, **environment)
@@ -120,6 +130,7 @@ class Wheel(unittest.TestCase):
                          "--disable-pip-version-check", PYTHON, **self.build)  # fmt: skip
         self.assertEqual(code, 0, text)
         self.use_from(target)
+        self.starts(target / "bin" / "tlnmf")
 
     def clone(self):
         """A copy of the sources without a build folder."""
@@ -167,6 +178,7 @@ class Wheel(unittest.TestCase):
         wheel = self.wheel(TLNMF_BUNDLE="none", TLNMF_BUILD="/nowhere")
         self.assertTrue(wheel.name.endswith("py3-none-any.whl"))
         with zipfile.ZipFile(wheel) as content:
+            self.assertFalse([n for n in content.namelist() if "_lib" in n or "entry_points" in n])
             info = f"tlnmf-{tlnmf.__version__}.dist-info"
             metadata = email.message_from_bytes(content.read(f"{info}/METADATA"))
             licence = content.read(f"{info}/LICENSE")
@@ -181,6 +193,10 @@ class Wheel(unittest.TestCase):
         code, text = run("-c", self.use, PYTHONUSERBASE=str(home))
         self.assertEqual(code, 0, text)
         self.assertTrue(text.startswith(str(home)), text)
+        site = Path(text.split("/tlnmf/__init__")[0])
+        code, text = run(home / "bin" / "tlnmf", "--version", PYTHONUSERBASE=str(home))
+        self.assertEqual((code, tlnmf.__version__ in text), (0, True), text)
+        self.assertTrue((site / "tlnmf_program.py").exists())
 
     def test_message_for_a_missing_library(self):
         code, text = run("-c", "import tlnmf", PYTHONPATH=str(PYTHON), TLNMF_LIBRARY="/nowhere")
