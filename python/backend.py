@@ -20,6 +20,7 @@ import os
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -221,7 +222,7 @@ def write_wheel(directory, files, tag, pure, program):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in sorted(files.items()):
             entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))  # the same bytes every time
-            mode = 0o755 if name == PROGRAM else 0o644
+            mode = stat.S_IFREG | (0o755 if name == PROGRAM else 0o644)  # pip copies the mode of files
             entry.external_attr, entry.compress_type = mode << 16, zipfile.ZIP_DEFLATED
             wheel.writestr(entry, content)
     return path.name

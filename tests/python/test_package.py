@@ -178,7 +178,7 @@ class Wheel(unittest.TestCase):
         wheel = self.wheel(TLNMF_BUNDLE="none", TLNMF_BUILD="/nowhere")
         self.assertTrue(wheel.name.endswith("py3-none-any.whl"))
         with zipfile.ZipFile(wheel) as content:
-            self.assertFalse([n for n in content.namelist() if "_lib" in n or "entry_points" in n])
+            self.assertFalse([n for n in content.namelist() if "_lib/" in n or "entry_points" in n])
             info = f"tlnmf-{tlnmf.__version__}.dist-info"
             metadata = email.message_from_bytes(content.read(f"{info}/METADATA"))
             licence = content.read(f"{info}/LICENSE")

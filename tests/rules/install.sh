@@ -36,7 +36,7 @@ for header in $headers; do
 done
 
 doc=$prefix/share/doc/tlnmf
-for file in LICENSE docs/library.md examples/first.c; do
+for file in LICENSE docs/library.md examples/first.c examples/python/notes.py; do
     [ -s "$doc/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
 for library in $libraries; do # an empty element would be the current folder
