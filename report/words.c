@@ -72,8 +72,9 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
                  tlnmf_record_get_text_at(m->record, "caveats", i + 1) ? "</li>" : "</li></ul>");
     }
     if (known)
-        page_raw(page, "<p>8 of 10 stems of test mixtures were in the range. The estimate cannot "
-                       "detect notes assigned to the wrong player, such as octaves.</p>");
+        page_raw(page, "<p>8 of 10 stems of instruments in tests were in the range. For speech and "
+                       "noise the estimate may be far too high. It cannot detect notes assigned to "
+                       "the wrong player, such as octaves.</p>");
     if (guided && coverage < 0.995)
         page_format(page,
                     "<p><b>Not covered:</b> %.0f %% of the labelled time in the mixture has notes "

@@ -28,9 +28,10 @@ static int fill_missing(cli_call *call, const cli_input *input, tlnmf_record *re
         call,
         tlnmf_fill_missing_powers(call->ctx, roots, shape, mask, input->missing ? &missing : NULL),
         input->spec));
+    int64_t powers = shape[0] * shape[1] * shape[2];
     if (input->missing)
         cli_say(call->command, "%s: %lld of %lld powers are missing", input->spec,
-                (long long)missing, (long long)(shape[0] * shape[1] * shape[2]));
+                (long long)missing, (long long)powers);
     if (missing == 0 && given == NULL)
         tlnmf_record_remove(record, "entries");
     return EXIT_DONE;

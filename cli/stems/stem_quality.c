@@ -98,9 +98,10 @@ void cli_quality_print(const tlnmf_record *model, bool guided)
         cli_put_wrapped(stdout, reason, 20, 16);
     }
     if (is_known(model))
-        puts("  how sure      8 of 10 stems of test mixtures were in the range; it cannot detect "
-             "notes assigned\n"
-             "                to the wrong player, such as octaves");
+        puts(
+            "  how sure      8 of 10 stems of instruments in tests were in the range. For speech\n"
+            "                and noise it may be far too high. It cannot detect notes assigned to\n"
+            "                the wrong player, such as octaves");
     if (guided && coverage < 0.995)
         printf(
             "  not covered   %.0f %% of the labelled time in the mixture has notes that were never "

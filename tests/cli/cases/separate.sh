@@ -7,8 +7,9 @@ expect 0 "notes.wav: separated into 2 stems (3 s, 1 channel, 5000 Hz)
   blind/source_1.wav: about 22 dB SI-SDR (13 to 29), very good: the others are hardly heard
   blind/source_2.wav: about 22 dB SI-SDR (13 to 29), very good: the others are hardly heard
   sources       2: as asked
-  how sure      8 of 10 stems of test mixtures were in the range; it cannot detect notes assigned
-                to the wrong player, such as octaves
+  how sure      8 of 10 stems of instruments in tests were in the range. For speech
+                and noise it may be far too high. It cannot detect notes assigned to
+                the wrong player, such as octaves
   no labels     this separates notes, not players; --labels FILE says who plays when
   transform     learnt from the DCT, tukey window, frames of 200 samples every 100, 8 shifts
   page          blind/report.html" "" tlnmf separate notes.wav -k 2 -o blind --starts 2
