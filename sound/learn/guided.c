@@ -219,7 +219,10 @@ static void note(const comparison *all, candidate *c)
              "STFT, %s window, frames of %lld, %s, %lld columns",
              tl_window_name((tl_window)c->model->info.frames.window), (long long)c->model->M,
              KIND_NAMES[c->kind], (long long)c->model->K);
-    tl_log(all->on->ctx, TLNMF_LOG_INFO, "%s: %.2f dB on remixes", c->trial->what, c->score);
+    if (isfinite(c->score))
+        tl_log(all->on->ctx, TLNMF_LOG_INFO, "%s: %.2f dB on remixes", c->trial->what, c->score);
+    else
+        tl_log(all->on->ctx, TLNMF_LOG_INFO, "%s: not judged", c->trial->what);
 }
 
 /* Removes candidates that were not tried. */
