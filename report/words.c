@@ -63,7 +63,7 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
            seconds = tlnmf_record_get_real(m->record, "unlabelled_seconds");
     const char *caveat = tlnmf_record_get_text_at(m->record, "caveats", 0);
     bool guided = page_word(m, "labels") != NULL;
-    page_raw(page, caveat != NULL ? "<p><b>Check the labels:</b></p><ul class=\"notes\">" : "");
+    page_raw(page, caveat != NULL ? "<ul class=\"notes\" aria-label=\"Warnings\">" : "");
     for (size_t i = 0; caveat != NULL;
          caveat = tlnmf_record_get_text_at(m->record, "caveats", ++i)) {
         page_raw(page, "<li>");
@@ -87,6 +87,24 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
         page_raw(page, "<p><b>No labels:</b> this separates notes, not players.</p>");
 }
 
+/* Whether the model was learnt from this recording: else its verdict is about another one. */
+static bool is_own(const page_model *m)
+{
+    return !json_is_null(find(m, "verdict"));
+}
+
+/* How well a model explains a recording that it was not learnt from. */
+static void say_applied(io_buffer *page, const page_model *m)
+{
+    page_raw(page, "<p><b>How well:</b> not estimated, because the model was learnt from another "
+                   "recording. Listen to the stems.</p>");
+    if (json_is_false(find(m, "fits")))
+        page_format(page,
+                    "<p class=\"notes\">The model does not explain %.0f %% of the power: the "
+                    "recording has other sources or other notes than the model.</p>",
+                    100.0 * page_value(m, "unexplained"));
+}
+
 static void say_quality(io_buffer *page, const page_model *m)
 {
     double sum = 0.0, score = page_value(m, "separation.remix_si_sdr");
@@ -104,20 +122,20 @@ static void say_quality(io_buffer *page, const page_model *m)
                     "0 dB they are as loud as the source.</p>",
                     sum / (double)known);
     else if (caveats)
-        page_raw(page, "<p><b>How well:</b> not estimated, because the labels may be wrong.</p>");
+        page_raw(page, "<p><b>How well:</b> not estimated; the warnings say why.</p>");
     else
         page_raw(page, "<p><b>How well:</b> not known. No source plays alone in this recording, "
                        "so there is nothing to check against. Listen to the stems.</p>");
     say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");
-    if (isfinite(score))
+    if (isfinite(score) && known > 0)
         page_format(page,
                     "<p><b>How sure:</b> %.0f candidates were compared on %.0f remix%s of passages "
                     "of the recording, whose sources are known. The best candidate in use reaches "
                     "%.1f dB.</p>",
                     candidates, remixes, remixes == 1.0 ? "" : "es", score);
-    else
+    else if (!caveats)
         page_raw(page, "<p><b>How sure:</b> nothing could be checked. To check the result, label "
                        "passages in which one source plays alone.</p>");
     const char *reason = tlnmf_record_get_text(m->record, "reason");
@@ -142,7 +160,10 @@ static void say_separation(io_buffer *page, const page_model *m, const page_soun
                     sound->track[0].info.rate);
     say_sources(page, m);
     page_raw(page, "</p>");
-    say_quality(page, m);
+    if (is_own(m))
+        say_quality(page, m);
+    else
+        say_applied(page, m);
 }
 
 void page_scores(io_buffer *page, const page_model *m)
@@ -154,7 +175,7 @@ void page_scores(io_buffer *page, const page_model *m)
         {"expected_sdr", "<td>%.1f dB</td>", 1.0},  {"expected_low", "<td>%.1f dB</td>", 1.0},
         {"expected_high", "<td>%.1f dB</td>", 1.0}, {"agreement", "<td>%.1f dB</td>", 1.0},
         {"share", "<td>%.0f %%</td>", 100.0},       {"overlap", "<td>%.0f %%</td>", 100.0}};
-    if (!m->separated || m->sources == 0)
+    if (!m->separated || m->sources == 0 || !is_own(m))
         return;
     page_raw(page,
              "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Scores\"><table "

@@ -140,6 +140,20 @@ static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
     return error;
 }
 
+/* The candidates of a guided separation were compared, but there was nothing to check them on. */
+static void note_unchecked(tlnmf_ctx *ctx, lesson *l)
+{
+    uint64_t withheld = ~l->caveats.sources << (TL_SOURCES_MAX - l->opt.sources);
+    if (withheld == 0 || !isfinite(l->blend->verdict.agreement[0]) ||
+        isfinite(l->blend->info.score))
+        return;
+    static const char text[] =
+        "no two sources are heard apart for long enough to check the quality: record each source "
+        "alone before the mixture, and label it";
+    tl_log(ctx, TLNMF_LOG_WARNING, "%s", text);
+    tl_caveats_add(&l->caveats, ~(uint64_t)0, "%s", text);
+}
+
 static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 {
     tl_scope outer;
@@ -160,6 +174,8 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
         tl_verdict_expect_blind(l->opt.sources,
                                 l->look.misfit[tl_min(l->opt.sources, TL_LOOK_MOST)],
                                 &l->blend->verdict);
+    if (error == TLNMF_OK && l->sound->sources > 1)
+        note_unchecked(ctx, l);
     if (error == TLNMF_OK)
         tl_verdict_withhold(l->opt.sources, l->caveats.sources, &l->blend->verdict);
     return error;

@@ -76,9 +76,7 @@ void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
     bool withheld = isfinite(at(model, "agreement", k)) && /* else it is unknown anyway */
                     tlnmf_record_get_text_at(model, "caveats", 0) != NULL;
     if (!isfinite(expected))
-        fputs(withheld ? "quality not estimated: check the labels, see the warnings"
-                       : "quality not known",
-              stdout);
+        fputs(withheld ? "quality not estimated, see the warnings" : "quality not known", stdout);
     else
         printf("about %.0f dB SI-SDR (%.0f to %.0f), %s", expected, at(model, "expected_low", k),
                at(model, "expected_high", k), words_for(expected));

@@ -174,14 +174,14 @@ tlnmf_error tl_verdict_listen(const tl_listener *l, const tl_separator *const *m
 
 /* Least squares on the development mixtures of docs/measurements/separation.md, and the 10 % and 90
  * % quantiles of the residuals. */
-static const double CONSTANT = -7.44, OF_AGREEMENT = 0.780, OF_SCORE = 0.362, NO_SCORE = 8.27;
+static const double CONSTANT = -7.44, OF_AGREEMENT = 0.780, OF_SCORE = 0.362;
 static const double BELOW = 5.1, ABOVE = 5.4, SCORE_MOST = 30.0;
 
 void tl_verdict_expect(int64_t sources, double score, tl_verdict *v)
 {
     for (int64_t r = 0; r < sources; r++) {
         double agreement_r = isfinite(v->agreement[r]) ? v->agreement[r] : 0.0;
-        double judged = isfinite(score) ? OF_SCORE * fmin(score, SCORE_MOST) : NO_SCORE;
+        double judged = isfinite(score) ? OF_SCORE * fmin(score, SCORE_MOST) : (double)NAN;
         v->expected[r] = CONSTANT + OF_AGREEMENT * agreement_r + judged;
         v->low[r] = v->expected[r] - BELOW;
         v->high[r] = v->expected[r] + ABOVE;

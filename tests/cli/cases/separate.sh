@@ -211,7 +211,7 @@ printf '0\t1\tlow A\n1\t2\thigh\n2\t3\tlow A\n2\t3\thighx\n' >typo.txt
 expect 0 ... 'tlnmf separate: warning: the names "high" (typo.txt line 2, 1 s) and "highx" (typo.txt line 4, 2 s) differ by one letter: if they are one source, correct one of them' \
     tlnmf separate notes.wav --labels typo.txt -o typo
 check "a figure for the other stem" grep -q "low A.wav: about" "$out"
-check "no figure" [ "$(grep -c 'quality not estimated: check the labels' "$out")" = 2 ]
+check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
 check "in the summary" [ "$(grep -c 'differ by one letter' typo/summary.json)" = 1 ]
 expect 0 ... "" tlnmf report typo/model.h5 -o typo.html
 for page in typo/report.html typo.html; do
@@ -225,6 +225,14 @@ printf '0\t3\tall\n' >one.txt
 expect 0 ... 'tlnmf separate: warning: all labels have the name "all": its stem is the whole recording; if several sources play, name each of them' \
     tlnmf separate notes.wav --labels one.txt -o one
 check "no figure" grep -q "all.wav: quality not estimated" "$out"
+
+# Both always sound, so candidates can agree and all be wrong.
+printf '0\t3\tlow A\n0\t3\thigh\n' >together.txt
+expect 0 ... 'tlnmf separate: warning: no two sources are heard apart for long enough to check the quality: record each source alone before the mixture, and label it' \
+    tlnmf separate notes.wav --labels together.txt -o together
+check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
+check "the page has the reason" grep -q "no two sources are heard apart" together/report.html
+check "no figure on the page" [ "$(grep -c 'expect [0-9-]* dB' together/report.html)" = 0 ]
 
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
@@ -247,7 +255,7 @@ wav both.wav 4000 1 $(paste deep bright | awk '{ print $1 + $2 }')
 printf '0\t0.5\tdeep\n\\\t0\t400\n0\t0.5\tbright\n\\\t400\t-1\n' >ranges.txt
 expect 0 ... 'tlnmf separate: warning: some labels have frequencies (the first: ranges.txt line 1, 0 s): the quality of such stems cannot be estimated' \
     tlnmf separate both.wav --labels ranges.txt -o ranges
-check "no figure" grep -q "deep.wav: quality not estimated: check the labels, see the warnings" "$out"
+check "no figure" grep -q "deep.wav: quality not estimated, see the warnings" "$out"
 expect 0 ... "" tlnmf eval --filter 1 --json --no-permutation --ref deep.wav bright.wav --est ranges/deep.wav ranges/bright.wav
 check "separated by frequency: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 15) }'
 labels "line 1: frequencies without a label before them" '\\\t1\t2\n'

@@ -226,6 +226,8 @@ static void withheld_figures_are_unknown(void **state)
     tl_verdict_withhold(3, 5, &v);
     assert_true(isnan(v.expected[0]) && isnan(v.low[2]) && isnan(v.high[2]));
     assert_true(isfinite(v.expected[1]) && isfinite(v.low[1]) && isfinite(v.high[1]));
+    tl_verdict_expect(3, NAN, &v); /* nothing to check on */
+    assert_true(isnan(v.expected[1]) && isnan(v.low[1]) && isnan(v.high[1]));
 }
 
 /* A long name is cut between characters, and more findings than fit are noted as sources only. */
