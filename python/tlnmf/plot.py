@@ -55,10 +55,11 @@ def factors(model: Any, ax: Optional[Any] = None) -> Any:
 
 
 def convergence(model: Any, ax: Optional[Any] = None) -> Any:
-    """C minus its smallest value, by iteration, with one line per start and stage; returns the axes.
+    """C minus its smallest value, by iteration, a line per start and stage; returns the axes.
 
     Starts count from 1. JD has no C, so its stage is not drawn. If the model has no C at all, L is
-    drawn instead. The fit needs trace=True, which records the best start, or trace_all=True for all starts.
+    drawn instead. The fit needs trace=True, which records the best start, or trace_all=True for all
+    starts.
     """
     history = record_of(model).history
     if not history:
