@@ -31,6 +31,8 @@ def as_real(
     Raises TypeError if values are not numbers, and ValueError if they are complex or masked or if
     the number of dimensions is wrong.
 
+    Examples
+    --------
     >>> as_real([[1, 2], [3, 4]], "Y", (2,)).dtype
     dtype('float64')
     """

@@ -33,6 +33,8 @@ def not_fitted(estimator: Any) -> Exception:
 def seed_of(random_state: Any) -> int:
     """Converts the random_state of scikit-learn to a seed: a number, None, or a generator.
 
+    Examples
+    --------
     >>> seed_of(7)
     7
     """

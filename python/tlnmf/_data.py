@@ -52,6 +52,8 @@ class Data:
         Names of the axes of Y in their order, such as "epochs,channels,times". docs/arrays.md
         lists the names.
 
+    Examples
+    --------
     >>> data = Data([[1.0, 2.0, 0.5], [0.0, 1.0, 2.0]])
     >>> data.M, data.N, data.S
     (2, 3, 1)

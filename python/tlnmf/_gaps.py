@@ -19,6 +19,8 @@ def fill(
     x holds roots of powers, or data. Powers are filled by the library, as in the program. For data, the
     mask is of V = |Phi Y|^2: only frames whose mask is all 0 are not read.
 
+    Examples
+    --------
     >>> x, mask, count = fill(np.array([[[1.0, np.nan], [2.0, 3.0]]]), None, True, True)
     >>> mask.tolist(), count
     ([[1.0, 0.0], [1.0, 1.0]], 1)

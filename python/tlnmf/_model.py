@@ -27,6 +27,8 @@ Path = Union[str, "os.PathLike[str]"]
 class Model(Record):
     """The result of a fit: `Phi` (M, M), `W` (M, K), `H` (K, N), `C`, `L`, `I`, `outcome`, ..
 
+    Examples
+    --------
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
     >>> model = tlnmf.fit(Y, k=2, trace=True)
@@ -86,6 +88,8 @@ class Applier:
     The options J, tol and grad_tol and the results are the same as for `apply`. A silent frame has
     h = 0.
 
+    Examples
+    --------
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=1, m=6, n=20, kbar=2).Y[0]
     >>> activations = tlnmf.fit(Y, k=2).applier()
@@ -366,10 +370,12 @@ def apply(
         its own data", "not: these data are different", or "cannot tell: " and the reason. It
         compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
 
+    Examples
+    --------
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y
     >>> model = tlnmf.fit(Y, k=2)
-    >>> tlnmf.transform(model, Y[:, :, :4]).H.shape
+    >>> tlnmf.apply(model, Y[:, :, :4]).H.shape
     (2, 4)
     """
     record, call = record_of(model), Call()
@@ -409,6 +415,8 @@ def draw_start(
 def transform_matrix(kind: str, M: int) -> Real:
     """The matrix (M, M) of a fixed transform: "dct", "dft" or "identity".
 
+    Examples
+    --------
     >>> transform_matrix("identity", 2)
     array([[1., 0.],
            [0., 1.]])

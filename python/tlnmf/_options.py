@@ -37,6 +37,8 @@ def _value(kind: str, text: str) -> Any:
 def options(task: str) -> Tuple[Option, ...]:
     """The options of a task: "fit", "jd", "apply", "frames", "learn", "separate", "score", "gcm".
 
+    Examples
+    --------
     >>> [o.kind for o in options("fit") if o.name == "eps-rel"]
     ['float']
     """
@@ -61,6 +63,8 @@ def options(task: str) -> Tuple[Option, ...]:
 def required(task: str) -> Tuple[Option, ...]:
     """The options of a task that have no default.
 
+    Examples
+    --------
     >>> [o.name for o in required("fit")]
     ['k']
     """
@@ -86,6 +90,8 @@ def text_of(value: Any, option: Option) -> str:
 def suggestion(name: str, known: Sequence[str]) -> str:
     """`; did you mean 'tol'?` if the library finds a name that is near, else nothing.
 
+    Examples
+    --------
     >>> suggestion("n_components", ["k", "seed"]), suggestion("colour", ["k", "seed"])
     ("; did you mean 'k'?", '')
     """

@@ -58,6 +58,8 @@ def report(
     -------
     Page
 
+    Examples
+    --------
     >>> import tlnmf
     >>> model = tlnmf.fit(tlnmf.simulate.gcm(s=5, m=6, n=20, kbar=2).Y, k=2)
     >>> "2 components" in tlnmf.report(model).html

@@ -42,6 +42,8 @@ class Ranks(Record):
     def __repr__(self) -> str:
         """The table, with the best k marked by * and k_sparing by +.
 
+        Examples
+        --------
         >>> import tlnmf
         >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y
         >>> print(repr(tlnmf.compare_ranks(Y, "1:2", method="jd")).splitlines()[1])
@@ -144,6 +146,8 @@ def compare_ranks(
         error of it), rank_by, rank_limits (what limits the choice, such as too few data), and
         rank_table (a list with a row for each k). docs/howto/components.md says how reliable it is.
 
+    Examples
+    --------
     >>> import tlnmf
     >>> Y = tlnmf.simulate.gcm(s=20, m=4, n=15, kbar=2).Y
     >>> ranks = tlnmf.compare_ranks(Y, "1:3", method="jd")

@@ -21,6 +21,8 @@ class Record(Mapping[str, Any]):
     Arrays are read-only views of the library's memory: no copy is made, and the memory lives as
     long as a view does. Records can be pickled. `tlnmf.results()` explains the names.
 
+    Examples
+    --------
     >>> r = Record.of({"eps": 0.5, "Phi": [[1.0, 0.0], [0.0, 1.0]], "names": ["a", "b"]})
     >>> r["eps"], r.Phi.shape, r["names"], sorted(r)
     (0.5, (2, 2), ['a', 'b'], ['Phi', 'eps', 'names'])
@@ -105,6 +107,8 @@ class Record(Mapping[str, Any]):
     def scalars(self) -> Dict[str, Any]:
         """The numbers and texts as a dictionary, such as a row of a data frame.
 
+        Examples
+        --------
         >>> Record.of({"C": 0.5, "Phi": [[1.0]], "outcome": "converged"}).scalars()
         {'C': 0.5, 'outcome': 'converged'}
         """
@@ -157,6 +161,8 @@ def record_of(model: Any, advice: str = "") -> Record:
 def results() -> Dict[str, str]:
     """The names that the library uses in records, with their meanings.
 
+    Examples
+    --------
     >>> results()["Phi"].startswith("the orthogonal transform")
     True
     """

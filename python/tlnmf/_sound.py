@@ -144,6 +144,8 @@ def bss_eval(reference: Any, estimate: Any, **options: Any) -> Record:
         sdr, sir, sar, si_sdr (sources, channels + 1), the last column for all channels together;
         match (sources,); state (sources, channels + 1); mean_sdr, mean_sir, mean_sar, mean_si_sdr.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> t = np.random.RandomState(0).randn(2, 4000)
     >>> scores = bss_eval(t, t + 0.01 * t[::-1], filter=1)

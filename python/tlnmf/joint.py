@@ -111,6 +111,8 @@ class JointDiagonalizer(Estimator):
     info_ : Model
         All results of the library.
 
+    Examples
+    --------
     >>> A = np.random.RandomState(1).randn(3, 3)
     >>> X = np.array([A @ np.diag(d) @ A.T for d in ([1, 2, 3], [3, 1, 2], [1, 3, 1])])
     >>> D = JointDiagonalizer().fit_transform(X)

@@ -55,10 +55,11 @@ def factors(model: Any, ax: Optional[Any] = None) -> Any:
 
 
 def convergence(model: Any, ax: Optional[Any] = None) -> Any:
-    """C (or L) minus its smallest value, by iteration, with one line per start and stage; returns
-    the axes.
+    """C minus its smallest value, by iteration, a line per start and stage; returns the axes.
 
-    The fit needs trace=True, which records the best start, or trace_all=True for all starts.
+    Starts count from 1. JD has no C, so its stage is not drawn. If the model has no C at all, L is
+    drawn instead. The fit needs trace=True, which records the best start, or trace_all=True for all
+    starts.
     """
     history = record_of(model).history
     if not history:
@@ -70,7 +71,7 @@ def convergence(model: Any, ax: Optional[Any] = None) -> Any:
     lines = np.unique(np.stack([start, stage])[:, rows], axis=1).T.astype(int)
     for at, part in lines:
         line = rows & (start == at) & (stage == part)
-        label = f"start {at}, {_STAGES[part]}"
+        label = f"start {at + 1}, {_STAGES[part]}"
         ax.semilogy(history["iteration"][line], np.maximum(y[line] - y[rows].min(), 1e-12), label=label)
     if len(lines) > 1:
         ax.legend(fontsize="small")

@@ -25,6 +25,8 @@ def gcm(**options: Any) -> Record:
     Record
         Y (S, M, N) and the truth: Phi (M, M), W (M, K), H (K, N).
 
+    Examples
+    --------
     >>> gcm(s=3).Y.shape
     (3, 10, 50)
     """
@@ -52,6 +54,8 @@ def notes(S: int = 1, *, seed: int = 1, stream: str = "own", theta: Any = None) 
     Record
         Y (S, 200, 151), signal (S, 15000), rate.
 
+    Examples
+    --------
     >>> notes(2, seed=7).Y.shape
     (2, 200, 151)
     """

@@ -306,6 +306,8 @@ class Plots(unittest.TestCase):
         for line in ax.lines:
             self.assertTrue((np.diff(line.get_xdata()) >= 0).all())  # no line joins two starts
         self.assertEqual(ax.get_ylabel(), "C - smallest C")
+        names = [text.get_text() for text in ax.get_legend().get_texts()]
+        self.assertEqual(names, [f"start {p}, TL-NMF" for p in (1, 2, 3)])
         self.assertIn("minus its smallest value", tlnmf.plot.convergence.__doc__)
         one = tlnmf.fit(Y, k=2, method="tl", starts=3, trace=True)
         self.assertEqual(len(tlnmf.plot.convergence(one).lines), 1)
