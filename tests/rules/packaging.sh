@@ -16,6 +16,9 @@ abi=$(sed -n 's/^#define TLNMF_ABI *//p' include/tlnmf/tlnmf.h)
 is "the version of debian/changelog" "$(sed -n '1s/^tlnmf (\(.*\)-[^-]*) .*/\1/p' debian/changelog)" "$version"
 is "the version of packaging/conda" "$(sed -n 's/^{% set version = "\(.*\)" %}/\1/p' packaging/conda/meta.yaml)" "$version"
 is "the version of packaging/spack" "$(sed -n 's/^    version("\([^"]*\)".*/\1/p' packaging/spack/package.py)" "$version"
+is "the version of CITATION.cff" "$(sed -n 's/^version: //p' CITATION.cff)" "$version"
+is "the date of CITATION.cff" "$(sed -n 's/^date-released: //p' CITATION.cff)" \
+    "$(sed -n 's/^## \[.*\] - //p' CHANGELOG.md | head -n 1)"
 is "the first version of CHANGELOG.md" "$(sed -n 's/^## \[\(.*\)\].*/\1/p' CHANGELOG.md | head -n 1)" "$version"
 
 # Debian's packages of the libraries, and the version nodes in their symbols files.
