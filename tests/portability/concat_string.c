@@ -1,5 +1,5 @@
-/* Joins two strings of Fortran: the only function of libgfortran that LAPACK calls, for programs that
- * link LAPACK with musl (musl.sh). */
+/* Joins two strings of Fortran: the only function of libgfortran that LAPACK calls, for programs
+ * that link LAPACK with musl (musl.sh). */
 #include <stddef.h>
 #include <string.h>
 
