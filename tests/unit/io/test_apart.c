@@ -162,7 +162,8 @@ static int try_calls(void)
         close(file);
     if (file < 0)
         return 6;
-    void *volatile large = malloc((size_t)3 << 30); /* volatile: a compiler may drop the pair */
+    volatile size_t size = (size_t)3 << 30; /* volatile: 32-bit compilers warn of this constant */
+    void *volatile large = malloc(size);    /* volatile: a compiler may drop the pair */
     bool refused_memory = large == NULL;
     free(large);
     return refused_memory ? 0 : 7;

@@ -144,6 +144,18 @@ static inline int count_files(void)
     return count;
 }
 
+/* Converts `count` numbers of this machine to little-endian, in place. */
+static inline void make_little(void *numbers, size_t count, size_t width)
+{
+    unsigned char *p = numbers;
+    for (size_t i = 0; __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ && i < count; i++, p += width)
+        for (size_t b = 0; b < width / 2; b++) {
+            unsigned char byte = p[b];
+            p[b] = p[width - 1 - b];
+            p[width - 1 - b] = byte;
+        }
+}
+
 static inline void put_file(const char *path, const void *bytes, size_t size)
 {
     FILE *f = fopen(path, "wb");

@@ -22,6 +22,7 @@ static size_t make_matrix(unsigned char *bytes, int stored)
     put_word(&at, 1 | 1 << 16), put_word(&at, 'Y');
     put_word(&at, 9), put_word(&at, (uint32_t)(8 * stored));
     memcpy(at, x, 8 * (size_t)stored);
+    make_little(at, (size_t)stored, 8);
     return (size_t)(at - bytes) + 8 * (size_t)stored;
 }
 

@@ -54,11 +54,12 @@ static void check_type(const char *type, char mark, bool fortran, int version)
     char header[128];
     const int64_t dim[2] = {2, 3};
     int size = type[1] - '0';
+    bool big = mark == '<' ? false : mark == '>' || __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 3; j++)
             encode(data + (fortran ? j * 2 + i : i * 3 + j) * size, x[i * 3 + j], type[0], size,
-                   mark == '>');
+                   big);
     snprintf(header, sizeof header, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (2, 3), }\n",
              mark, type, fortran ? "True" : "False");
     put_npy("x.npy", version, header, data, 6 * (size_t)size);

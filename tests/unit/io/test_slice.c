@@ -32,6 +32,8 @@ static void put_npy(const char *path, const char *type, bool fortran)
     fill(x, fortran);
     for (int i = 0; i < COUNT; i++)
         whole[i] = (int32_t)x[i];
+    make_little(x, COUNT, sizeof *x);
+    make_little(whole, COUNT, sizeof *whole);
     snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, 'shape': (3, 4, 5)}", type,
              fortran ? "True" : "False");
     fwrite("\x93NUMPY\x01\x00", 1, 8, f);
