@@ -370,9 +370,11 @@ static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
     bool may_be_header = !t->header && t->words.header == IO_ANSWER_AUTO && r->text.at == t->first;
     name_column(name, column, where, sizeof where);
     io_column_advise(&t->words, name, column, advice, sizeof advice);
-    return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, %s is not a number: \"%.*s\"%s",
+    return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, %s is not a number: \"%.*s\"%s%s",
                    t->name, (long long)r->line, where, length, cell.at,
-                   may_be_header ? "; if the line is a header, use --header yes" : advice);
+                   may_be_header ? "; if the line is a header, use --header yes" : advice,
+                   may_be_header ? ""
+                                 : ". If the value is missing, empty the cell and use --missing");
 }
 
 static bool is_missing(span cell)

@@ -30,7 +30,8 @@ static bool check_complete(tlnmf_ctx *ctx, const io_source *source, mat_t *mat)
     return ok;
 }
 
-static mat_t *open_path(tlnmf_ctx *ctx, const io_source *source, const char *path)
+/* Opens version 7.3 with HDF5 as well. */
+static mat_t *open_path(tlnmf_ctx *ctx, const io_source *source, const char *path, int64_t *hdf5)
 {
     mat_t *mat = NULL;
 
@@ -40,11 +41,13 @@ static mat_t *open_path(tlnmf_ctx *ctx, const io_source *source, const char *pat
         Mat_Close(mat);
         mat = NULL;
     }
+    if (mat && Mat_GetVersion(mat) == MAT_FT_MAT73)
+        *hdf5 = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     return mat;
 }
 
 /* matio and HDF5 open files by name only, so bytes from a pipe go through a temporary file. */
-static mat_t *open_bytes(tlnmf_ctx *ctx, const io_source *source)
+static mat_t *open_bytes(tlnmf_ctx *ctx, const io_source *source, int64_t *hdf5)
 {
     const char *directory = getenv("TMPDIR");
     char path[4096];
@@ -53,7 +56,7 @@ static mat_t *open_bytes(tlnmf_ctx *ctx, const io_source *source)
     snprintf(path, sizeof path, "%s/tlnmf.XXXXXX", directory && *directory ? directory : "/tmp");
     int fd = mkstemp(path);
     if (fd >= 0 && io_write_all(fd, source->bytes, (size_t)source->size))
-        mat = open_path(ctx, source, path);
+        mat = open_path(ctx, source, path, hdf5);
     else
         io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s: %s", source->name, path, strerror(errno));
     if (fd >= 0) {
@@ -68,8 +71,9 @@ static bool open_file(tlnmf_ctx *ctx, io_file *file)
 {
     file->errors = io_h5_silence();
     Mat_LogInitFunc("tlnmf", say_nothing);
-    file->handle = file->source.bytes ? open_bytes(ctx, &file->source)
-                                      : open_path(ctx, &file->source, file->source.path);
+    file->handle = file->source.bytes
+                       ? open_bytes(ctx, &file->source, &file->hdf5)
+                       : open_path(ctx, &file->source, file->source.path, &file->hdf5);
     if (!file->handle)
         io_h5_restore(&file->errors);
     return file->handle != NULL;
@@ -77,6 +81,8 @@ static bool open_file(tlnmf_ctx *ctx, io_file *file)
 
 static void close_file(io_file *file)
 {
+    if (file->hdf5 >= 0)
+        H5Fclose(file->hdf5);
     Mat_Close(file->handle);
     io_h5_restore(&file->errors);
 }
@@ -97,6 +103,35 @@ static bool is_numeric(const matvar_t *var)
     return var->class_type >= MAT_C_DOUBLE && var->class_type <= MAT_C_UINT64 && !var->isComplex;
 }
 
+/* Other programs write version 7.3 without the attribute MATLAB_class, or in a form that matio does
+ * not read: the variable then has no class. If it holds numbers, HDF5 converts them. */
+static void find_class(const io_file *file, matvar_t *var)
+{
+    if (!var || !var->name || var->class_type != MAT_C_EMPTY || var->isComplex || file->hdf5 < 0)
+        return;
+    hid_t dataset = H5Dopen2(file->hdf5, var->name, H5P_DEFAULT);
+    hid_t type = dataset >= 0 ? H5Dget_type(dataset) : H5I_INVALID_HID;
+    H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
+    if ((class == H5T_FLOAT || class == H5T_INTEGER) && H5Tget_size(type) <= 16) {
+        var->class_type = MAT_C_DOUBLE;
+        var->data_type = MAT_T_DOUBLE;
+    }
+    io_h5_close(type);
+    io_h5_close(dataset);
+}
+
+/* matio stops at a variable whose MATLAB_class has variable length. */
+static bool check_found(tlnmf_ctx *ctx, const io_file *file, const io_listing *listing)
+{
+    H5G_info_t root;
+    return listing->count > 0 || file->hdf5 < 0 || H5Gget_info(file->hdf5, &root) < 0 ||
+           root.nlinks == 0 ||
+           io_fail(ctx, TLNMF_ERR_INPUT,
+                   "%s: no variable has an attribute MATLAB_class that can be read; write it as a "
+                   "string of fixed length (in h5py: numpy.bytes_(\"double\"))",
+                   file->source.name);
+}
+
 static bool list_mat(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
 {
     mat_t *mat = file->handle;
@@ -105,6 +140,7 @@ static bool list_mat(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
 
     Mat_Rewind(mat);
     while (ok && (var = Mat_VarReadNextInfo(mat)) != NULL) {
+        find_class(file, var);
         io_entry entry = {.name = var->name, .numeric = is_numeric(var)};
         snprintf(entry.dtype, sizeof entry.dtype, "%s",
                  var->isComplex ? "complex" : class_name(var->class_type));
@@ -113,7 +149,7 @@ static bool list_mat(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
         ok = !var->name || io_listing_add(listing, &entry);
         Mat_VarFree(var);
     }
-    return ok || io_no_memory(ctx, file->source.name);
+    return ok ? check_found(ctx, file, listing) : io_no_memory(ctx, file->source.name);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -207,6 +243,7 @@ static bool read_mat(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice
 {
     (void)slice;
     matvar_t *var = Mat_VarReadInfo(file->handle, member);
+    find_class(file, var);
     bool ok = var ? read_variable(ctx, &file->source, file->handle, var, to)
                   : io_file_lacks(ctx, file, member);
     Mat_VarFree(var);

@@ -212,7 +212,7 @@ static void describe(const cli_command *command, const cli_option *row, const ch
     if (!own && kind != TLNMF_OPTION_FLAG)
         fallback = tlnmf_option_default(task, name, value, sizeof value);
     if (!own && task != NULL && strcmp(task, "fit") == 0 && strcmp(name, "starts") == 0)
-        fallback = "auto if M M + (M + N) K <= 500, else 1"; /* tlnmf_usual_starts() */
+        fallback = "auto if M M + (M + N) K <= 500 (at a fixed transform: (M + N) K), else 1";
     if (row != NULL)
         argument = row->argument == NULL ? "" : row->argument;
     else

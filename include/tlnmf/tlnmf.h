@@ -563,9 +563,9 @@ TLNMF_API tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data,
                                        const tlnmf_settings *settings, int64_t p,
                                        tlnmf_record **start);
 /* The number of starts that the program and Python use if the option `starts`, whose default is 1,
- * is not given: 0 (auto) for a fit of at most 500 unknowns (M M + (M + N) K) with solver fast,
- * without hops, exchange or a start; else 1. The fixed Phi of method nmf does not count as a
- * start. */
+ * is not given: 0 (auto) for a fit of at most 500 unknowns (M M + (M + N) K; method nmf: (M + N) K)
+ * with solver fast, without hops, exchange or a start; else 1. The fixed Phi of method nmf does not
+ * count as a start. */
 TLNMF_API int64_t tlnmf_usual_starts(const tlnmf_data *data, const tlnmf_settings *settings,
                                      const tlnmf_record *start_or_null);
 /* Upper bound on the bytes that tlnmf_fit or tlnmf_diagonalise (by the settings' task) will hold at

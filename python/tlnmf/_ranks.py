@@ -87,10 +87,7 @@ def data_with_realisations(Y: Any, covariances: Any, **reading: Any) -> Data:
     """Data that refer to the Y they were created from, if there is one."""
     if isinstance(Y, Data) and Y.S > 0:
         raise TypeError("comparing several k holds out realisations: pass the array Y, not Data")
-    data = data_of(Y, covariances, DataOfRealisations, **reading)
-    if data.dof and data.missing:
-        raise ValueError("several k cannot be compared if powers are missing: pass one k")
-    return data
+    return data_of(Y, covariances, DataOfRealisations, **reading)
 
 
 def compare(

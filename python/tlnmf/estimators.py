@@ -255,41 +255,44 @@ class _Factorisation(Output, Estimator):
         The prior of h_k is exponential with the mean of `activations_[:, k]`. Rows are independent
         of each other. With S realisations it is the log-likelihood of all divided by S. Scores of
         models with different eps are not comparable: eps is added to the power of the data and of
-        the model. The score of a row with missing values is NaN; ISNMF scores its other entries.
+        the model. With missing=True, S counts the realisations that have the row; the score is NaN
+        if none has it. ISNMF scores the entries that all of these realisations have.
         """
         if not hasattr(self, "model_"):
             raise not_fitted(self)
         y = self._frames(self._check(X, (2, 3), False, self.missing, self.axes))
         scores = np.full(y.shape[2], np.nan)
-        for frames, entries in self._complete(y):
-            scores[frames] = self._likelihood(y[:, :, frames], entries)
+        for group in self._groups(np.isnan(y)):
+            if all(len(indices) > 0 for indices in group):
+                scores[group[2]] = self._likelihood(y[np.ix_(*group)], group[1])
         return scores
 
-    def _complete(self, y: Real) -> Iterator[Tuple[Any, Any]]:
-        """Groups of frames, and their entries, that have no NaN."""
-        yield ~np.isnan(y).any(axis=(0, 1)), slice(None)
+    def _groups(self, gaps: Any) -> Iterator[Tuple[Any, Any, Any]]:
+        """Realisations, entries and frames that are scored together, as indices of gaps (S, M, N)."""
+        S, M, N = gaps.shape
+        known = ~gaps.any(axis=1)
+        yield np.arange(S), np.arange(M), np.flatnonzero(known.any(axis=0))
 
     def _likelihood(self, y: Real, entries: Any) -> Real:
-        """Log-likelihood of these entries of the frames y (S, M, N)."""
-        model, y = self.model_, np.ascontiguousarray(y[:, entries])
+        """Log-likelihood of the frames y (S, M, N), which have these entries of a row."""
+        model = self.model_
         S, M, N = y.shape
-        if N == 0 or M == 0:
-            return np.full(N, np.nan)
         if M < len(model["Phi"]):  # only if Phi is the identity
             part = {"Phi": np.eye(M), "W": model["W"][entries], "H": model["H"], "eps": model["eps"]}
             model = Model.of(part)
-        if not y.any():  # the library rejects data that are all zeros: a frame more, to be dropped
+        if not np.nan_to_num(y).any():  # the library rejects zeros: a frame more, to be dropped
             y = np.append(y, np.full((S, M, 1), np.sqrt(model["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
-        record = Record(call.solve(core.tlnmf_likelihood, model, self._data(y), settings))
+        data = self._data(y, missing=self.missing)
+        record = Record(call.solve(core.tlnmf_likelihood, model, data, settings))
         return np.array(record["log_likelihood"][:N])
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows with h integrated out; see `score_samples`."""
         scores = self.score_samples(X)
         if np.isnan(scores).all():
-            raise ValueError("every row of X has missing values: there is no row to score")
+            raise ValueError("every realisation of X misses every row: there is no row to score")
         return float(np.nanmean(scores))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
@@ -428,13 +431,12 @@ class ISNMF(_Factorisation):
     def _filled(self, y: Real) -> Tuple[Real, Optional[Real]]:
         return fill(y, None, self.missing, True)[:2]
 
-    def _complete(self, y: Real) -> Iterator[Tuple[Any, Any]]:
-        if not np.isnan(y).any():
-            yield slice(None), slice(None)
-            return
-        patterns, of = np.unique(~np.isnan(y).any(axis=0), axis=1, return_inverse=True)
-        for i, entries in enumerate(patterns.T):
-            yield of.ravel() == i, entries
+    def _groups(self, gaps: Any) -> Iterator[Tuple[Any, Any, Any]]:
+        patterns, of = np.unique(~gaps, axis=2, return_inverse=True)
+        for i, known in enumerate(np.moveaxis(patterns, 2, 0)):
+            realisations = known.any(axis=1)
+            entries = known[realisations].all(axis=0)
+            yield tuple(map(np.flatnonzero, (realisations, entries, of.ravel() == i)))  # type: ignore
 
     def _frames(self, x: Real) -> Real:
         if (x < 0).any():

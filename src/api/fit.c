@@ -327,7 +327,7 @@ int64_t tlnmf_usual_starts(const tlnmf_data *data, const tl_settings *settings,
                  (learns_Phi && tlnmf_record_has(start, "Phi"));
     bool searches = settings->task == TL_TASK_FIT && settings->solver == TL_ALGORITHM_FAST &&
                     settings->hops < 0 && !settings->exchange && !given;
-    return searches && tl_is_tiny(data, settings->k) ? 0 : 1;
+    return searches && tl_is_tiny(data, settings) ? 0 : 1;
 }
 
 /* prepare() without messages in the log: the fit itself will log them. */

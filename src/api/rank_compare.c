@@ -89,9 +89,8 @@ static tlnmf_error prepare(tl_comparison *c, const tl_settings *settings, const 
         return tl_fail(c->ctx, TLNMF_ERR_OPTION,
                        "several k cannot be compared if frames are distributed over processes");
     if (c->data->mask != NULL)
-        return tl_fail(
-            c->ctx, TLNMF_ERR_OPTION,
-            "several k cannot be compared with a mask: the comparison uses masks itself");
+        return tl_fail(c->ctx, TLNMF_ERR_OPTION,
+                       "several k cannot be compared if powers are missing or masked: pass one k");
     if (start == NULL)
         return TLNMF_OK;
     TRY(tl_check_start_names(c->ctx, start));

@@ -5,21 +5,22 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t unknowns(const tlnmf_data *data, int64_t K)
+static int64_t factors(const tlnmf_data *data, int64_t K)
 {
-    return data->M * data->M + (data->M + data->all) * K;
+    return (data->M + data->all) * K;
 }
 
 bool tl_is_small(const tlnmf_data *data, int64_t K)
 {
     enum { SMALL = 2000 };
-    return unknowns(data, K) <= SMALL;
+    return data->M * data->M + factors(data, K) <= SMALL;
 }
 
-bool tl_is_tiny(const tlnmf_data *data, int64_t K)
+bool tl_is_tiny(const tlnmf_data *data, const tl_settings *opt)
 {
     enum { TINY = 500 }; /* docs/measurements/starts.md */
-    return unknowns(data, K) <= TINY;
+    int64_t of_Phi = opt->method == TL_METHOD_NMF ? 0 : data->M * data->M;
+    return of_Phi + factors(data, opt->k) <= TINY;
 }
 
 int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K)

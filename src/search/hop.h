@@ -9,7 +9,7 @@
 /* Whether the problem is so small that descents take milliseconds; and whether it is so small that
  * many starts take a few seconds. */
 bool tl_is_small(const tlnmf_data *data, int64_t K);
-bool tl_is_tiny(const tlnmf_data *data, int64_t K);
+bool tl_is_tiny(const tlnmf_data *data, const tl_settings *opt);
 
 /* The number of hops: the option if it is set, else a few for small problems. */
 int64_t tl_hop_count(const tl_settings *opt, const tlnmf_data *data, int64_t K);

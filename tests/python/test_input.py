@@ -34,13 +34,33 @@ class Missing(unittest.TestCase):
         for x in (X, np.ma.masked_invalid(X)):
             self.assertRaises(ValueError, tlnmf.TLNMF(2).fit, x)
 
+    def test_score_of_the_realisations_that_have_a_row(self):
+        X = Y.transpose(0, 2, 1)
+        model = tlnmf.TLNMF(2, missing=True, random_state=1).fit(X)
+        holed = X.copy()
+        holed[2, 5, 0] = holed[1:, 7, 3] = np.nan
+        scores = model.score_samples(holed)
+        np.testing.assert_allclose(scores[5], model.score_samples(np.delete(X, 2, 0))[5])
+        np.testing.assert_allclose(scores[7], model.score_samples(X[0])[7])
+        others = np.delete(np.arange(20), [5, 7])
+        np.testing.assert_allclose(scores[others], model.score_samples(X)[others])
+        self.assertAlmostEqual(model.score(holed), scores.mean())
+        holed[:, :] = 0
+        holed[1, :, 2] = np.nan  # every row lacks a realisation; the others are silent
+        np.testing.assert_allclose(model.score_samples(holed), model.score_samples(0 * X[:4]))
+        power = tlnmf.ISNMF(2, missing=True, random_state=1).fit(X**2)
+        holed = X**2
+        holed[:, 4, 1] = holed[2, 5] = np.nan
+        scores = power.score_samples(holed)
+        np.testing.assert_allclose(scores[5], power.score_samples(np.delete(X**2, 2, 0))[5])
+        self.assertTrue(np.isfinite(scores).all())
+
     def test_an_omitted_frame_does_not_count(self):
         wild = HOLES.copy()
         wild[0, 1:, 3] = 1e6  # next to the NaN
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             self.assertEqual(tlnmf.fit(wild, k=2, missing=True).C, tlnmf.fit(HOLES, k=2, missing=True).C)
-
 
     def test_messages_name_the_parameter(self):
         X, model = HOLES.transpose(0, 2, 1), tlnmf.fit(Y, k=2)

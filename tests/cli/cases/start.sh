@@ -72,12 +72,16 @@ check "the same L" [ "$(json L)" = "$L" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --json --method nmf --transform nmf.h5:/Phi --no-model
 check "the same L" [ "$(json L)" = "$L" ]
 
-# The bound of the help is the one at which a fit runs several starts: 10 x 10 + (10 + 90) 4.
-check "the bound in the help" grep -q 'M M + (M + N) K <= 500' <(tlnmf fit --help all)
-several() # FRAMES: whether the summary names the number of starts
+# The bound of the help is the one at which a fit runs several starts: 10 x 10 + (10 + 90) 4, and
+# (10 + 115) 4 at a fixed transform.
+bound='M M + (M + N) K <= 500 (at a fixed transform: (M + N) K)'
+check "the bound in the help" grep -qF "$bound" <(tlnmf fit --help all | tr -s ' \n' ' ')
+several() # FRAMES OPTION...: whether the summary names the number of starts
 {
     tlnmf simulate gcm -s 2 -m 10 -n "$1" -o bound.npy --force &&
-        tlnmf fit bound.npy -k 4 --method jd -J 2 --no-model 2>/dev/null | grep -q 'of 50 starts'
+        tlnmf fit bound.npy -k 4 -J 2 --no-model "${@:2}" 2>/dev/null | grep -q 'of 50 starts'
 }
-check "500 unknowns: several starts" several 90
-check "504 unknowns: one start" eval '! several 91'
+check "500 unknowns: several starts" several 90 --method jd
+check "504 unknowns: one start" eval '! several 91 --method jd'
+check "500 unknowns at a fixed transform: several starts" several 115 --method nmf
+check "504 unknowns at a fixed transform: one start" eval '! several 116 --method nmf'

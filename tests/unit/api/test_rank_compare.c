@@ -496,7 +496,7 @@ static void invalid_comparisons_are_refused(void **state)
         mask[i] = 1.0;
     assert_ok(w.ctx, tlnmf_data_set_mask(w.ctx, w.data, mask));
     refuse(&w, fine, NULL, TLNMF_ERR_OPTION,
-           "several k cannot be compared with a mask: the comparison uses masks itself");
+           "several k cannot be compared if powers are missing or masked: pass one k");
     assert_ok(w.ctx, tlnmf_data_set_mask(w.ctx, w.data, NULL));
     tlnmf_record *start;
     assert_ok(w.ctx, tlnmf_record_create(w.ctx, &start));

@@ -85,7 +85,7 @@ static void a_singular_mixture_is_refused(void **state)
     assert_string_equal(
         tlnmf_message(ctx),
         "whiten: the mean covariance has rank 1 of 2, as after an average reference; "
-        "set rank-reduce to 1 to keep its 1 principal component");
+        "rank-reduce = 1 or auto keeps its 1 principal component");
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 2));
     assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),

@@ -162,9 +162,10 @@ static void other_names(void **state)
     assert_reads_stdin("x", 2, shape, numbers);
 }
 
+#define EMPTY ". If the value is missing, empty the cell and use --missing"
 #define DROP(column)                                                                          \
     ". Use --drop " column " to omit the column, or --columns NAME,.. to choose the columns " \
-    "to read"
+    "to read" EMPTY
 
 /* The message names the column, and the columns that are omitted already. */
 static void columns_of_text(void **state)
@@ -178,7 +179,7 @@ static void columns_of_text(void **state)
         "x.csv:drop=Fz", TLNMF_ERR_INPUT,
         "x.csv: line 2, column 3 (state (0)) is not a number: \"rest\"" DROP("'Fz,state (0)'"));
     assert_fails("x.csv:columns=1,3", TLNMF_ERR_INPUT,
-                 "x.csv: line 2, column 3 (state (0)) is not a number: \"rest\"");
+                 "x.csv: line 2, column 3 (state (0)) is not a number: \"rest\"" EMPTY);
     refuse("a,b\n1,2,rest\n3,4,move\n",
            "x.csv: line 2, column 3 (b) is not a number: \"rest\"" DROP("b"));
 }

@@ -1,6 +1,7 @@
 /* Arrays in MATLAB files of all versions: reading, messages, files that are damaged. */
 #include "unit/io/test_io.h"
 
+#include <hdf5.h>
 #include <matio.h>
 
 /* ---- making files ------------------------------------------------------------------------- */
@@ -59,6 +60,53 @@ static void test_versions(void **state)
         assert_int_equal(rename("x.mat", "x.dat"), 0);
         assert_reads("x.dat", 2, two_by_three, rows);
     }
+}
+
+/* Writes MATLAB_class of Y as h5py does: no attribute if `size` is 0, else a string of this size.
+ */
+static void set_class(const char *path, size_t size)
+{
+    const char *word = "double";
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "Y", H5P_DEFAULT), type = H5Tcopy(H5T_C_S1);
+
+    assert_true(H5Adelete(dataset, "MATLAB_class") >= 0);
+    if (size > 0) {
+        hid_t space = H5Screate(H5S_SCALAR);
+        H5Tset_size(type, size);
+        H5Tset_strpad(type, size == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD);
+        hid_t attribute =
+            H5Acreate2(dataset, "MATLAB_class", type, space, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Awrite(attribute, type, size == H5T_VARIABLE ? (const void *)&word : word) >=
+                    0);
+        H5Aclose(attribute);
+        H5Sclose(space);
+    }
+    H5Tclose(type);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
+/* Version 7.3 as other programs write it. */
+static void test_classes(void **state)
+{
+    static const char text[] =
+        "x.mat: no variable has an attribute MATLAB_class that can be read; write it as a string "
+        "of fixed length (in h5py: numpy.bytes_(\"double\"))";
+    const size_t sizes[] = {0, strlen("double")};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        put_doubles("x.mat", MAT_FT_MAT73, MAT_COMPRESSION_ZLIB);
+        set_class("x.mat", sizes[i]);
+        assert_reads("x.mat", 2, two_by_three, rows);
+        assert_reads("x.mat:Y", 2, two_by_three, rows);
+        assert_reads_stdin("x.mat", 2, two_by_three, rows);
+    }
+    put_doubles("x.mat", MAT_FT_MAT73, MAT_COMPRESSION_NONE);
+    set_class("x.mat", H5T_VARIABLE);
+    assert_fails("x.mat", TLNMF_ERR_INPUT, text);
+    assert_fails("x.mat:Y", TLNMF_ERR_INPUT, text);
 }
 
 #define CHECK(ctype, class, type)                                             \
@@ -211,9 +259,10 @@ static void test_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_versions), cmocka_unit_test(test_types),
-        cmocka_unit_test(test_errors),   cmocka_unit_test(test_claims),
-        cmocka_unit_test(test_describe), cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_versions), cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_types),    cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_claims),   cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_damage),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -229,7 +229,8 @@ static void small_problems_use_auto(void **state)
     } rows[] = {{"k=3", 0},
                 {"k=25", 0}, /* 36 + 18 k <= 500 */
                 {"k=26", 1},
-                {"k=3 method=nmf", 0},
+                {"k=27 method=nmf", 0}, /* 18 k <= 500 */
+                {"k=28 method=nmf", 1},
                 {"k=3 hops=2", 1},
                 {"k=3 exchange=true", 1},
                 {"k=3 solver=paper", 1}};
