@@ -18,10 +18,13 @@ static void make(const char *path, int format, int64_t frames, int channels, int
     SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
     double *x = calloc((size_t)(frames * channels) + 1, sizeof *x);
     SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+    int constant = SF_BITRATE_MODE_CONSTANT;
 
     assert_non_null(x);
     if (!file)
         fail_msg("%s: %s", path, sf_strerror(NULL));
+    if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG)
+        sf_command(file, SFC_SET_BITRATE_MODE, &constant, sizeof constant);
     for (int64_t i = 0; i < frames * channels; i++)
         x[i] = wave(i / channels, (int)(i % channels));
     assert_int_equal(sf_writef_double(file, x, frames), frames);
@@ -237,6 +240,44 @@ static void test_cut_short(void **state)
     }
 }
 
+/* An MP3 file without an Info header, and with 16 KiB of tags that the estimate of its length
+ * includes. */
+static void test_estimated_length(void **state)
+{
+    enum { TAG = 10 + (127 << 7), ZEROS = 4000 };
+    static unsigned char tag[TAG] = {'I', 'D', '3', 3, 0, 0, 0, 0, 127, 0};
+    const int format = SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III;
+    whole_sound sound;
+    size_t size;
+
+    (void)state;
+    if (!is_there(format))
+        return;
+    make("plain.mp3", format, 50 * FRAMES, 1, 44100);
+    unsigned char *bytes = get_file("plain.mp3", &size);
+    unsigned char *tagged = calloc(TAG + size, 1);
+    assert_non_null(tagged);
+    memcpy(tagged, tag, TAG);
+    memcpy(tagged + TAG, bytes, size);
+    put_file("tagged.mp3", tagged, TAG + size - size / 4);
+    assert_false(read_whole(test_context(), "tagged.mp3", &sound)); /* the header has the length */
+    assert_non_null(strstr(tlnmf_message(test_context()), "tagged.mp3: ends at frame "));
+    for (size_t at = TAG; at < TAG + 64; at++)
+        if (memcmp(tagged + at, "Info", 4) == 0 || memcmp(tagged + at, "Xing", 4) == 0)
+            memset(tagged + at, 0, 4);
+    put_file("tagged.mp3", tagged, TAG + size);
+    if (!read_whole(test_context(), "tagged.mp3", &sound))
+        fail_msg("%s", tlnmf_message(test_context()));
+    assert_in_range(sound.info.frames, 50 * FRAMES, 50 * FRAMES + 3 * 1152); /* encoder delay */
+    free(sound.x);
+    memset(tagged + TAG + size / 2, 0, ZEROS);
+    put_file("damaged.mp3", tagged, TAG + size);
+    assert_false(read_whole(test_context(), "damaged.mp3", &sound));
+    assert_non_null(strstr(tlnmf_message(test_context()), "damaged.mp3: ends at frame "));
+    free(tagged);
+    free(bytes);
+}
+
 /* A stream whose writer could not seek back to store the length. */
 static void test_stream(void **state)
 {
@@ -283,7 +324,7 @@ int main(void)
         cmocka_unit_test(test_blocks),       cmocka_unit_test(test_odd_but_fine),
         cmocka_unit_test(test_not_sound),    cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_absurd_claim),
+        cmocka_unit_test(test_absurd_claim), cmocka_unit_test(test_estimated_length),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
