@@ -103,6 +103,23 @@ static bool is_estimated(const sound_file *file)
     return true;
 }
 
+/* libsndfile stops at its estimate. If that is too low, more than the end of a frame is unread. */
+static bool check_unread(const sound_file *file)
+{
+    enum { LARGEST = 1441 }; /* bytes of an MPEG frame */
+    const io_sound_bytes *bytes = &file->bytes;
+    int64_t at = bytes->fd < 0 ? bytes->at : (int64_t)lseek(bytes->fd, 0, SEEK_CUR);
+    int64_t size = bytes->fd < 0 ? bytes->size : (int64_t)lseek(bytes->fd, 0, SEEK_END);
+
+    if (bytes->fd >= 0)
+        lseek(bytes->fd, (off_t)at, SEEK_SET);
+    return size - at <= 2 * LARGEST ||
+           io_fail(file->ctx, TLNMF_ERR_INPUT,
+                   "%s: MP3 of variable bit rate without a length header: its end cannot be read. "
+                   "Convert it to WAV",
+                   file->name);
+}
+
 /* Decodes the whole file. */
 static bool count_frames(sound_file *file)
 {
@@ -113,12 +130,18 @@ static bool count_frames(sound_file *file)
 
     if (!block)
         return io_no_memory(file->ctx, file->name);
-    while ((n = sf_readf_double(file->sound, block, BLOCK / channels)) > 0)
+    do { /* stops exactly at the length, for check_unread() */
+        n = file->info.frames - frames;
+        n = sf_readf_double(file->sound, block, n < BLOCK / channels ? n : BLOCK / channels);
         frames += n;
+    } while (n > 0);
     free(block);
+    bool estimated = is_estimated(file);
     if (file->info.frames != unknown && frames < file->info.frames &&
-        (sf_error(file->sound) || !is_estimated(file)))
+        (sf_error(file->sound) || !estimated))
         return fail_short(file, frames);
+    if (estimated && !check_unread(file))
+        return false;
     file->info.frames = frames;
     file->at = frames;
     return true;

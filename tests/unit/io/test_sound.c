@@ -12,19 +12,20 @@ static double wave(int64_t frame, int channel)
     return 0.5 * sin(0.03 * (double)frame + channel) + 0.25 * cos(0.11 * (double)frame);
 }
 
+static int bitrate_mode = SF_BITRATE_MODE_CONSTANT; /* of MP3 files */
+
 /* Written with libsndfile itself, independently of our own writer. */
 static void make(const char *path, int format, int64_t frames, int channels, int rate)
 {
     SF_INFO info = {.samplerate = rate, .channels = channels, .format = format};
     double *x = calloc((size_t)(frames * channels) + 1, sizeof *x);
     SNDFILE *file = sf_open(path, SFM_WRITE, &info);
-    int constant = SF_BITRATE_MODE_CONSTANT;
 
     assert_non_null(x);
     if (!file)
         fail_msg("%s: %s", path, sf_strerror(NULL));
     if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG)
-        sf_command(file, SFC_SET_BITRATE_MODE, &constant, sizeof constant);
+        sf_command(file, SFC_SET_BITRATE_MODE, &bitrate_mode, sizeof bitrate_mode);
     for (int64_t i = 0; i < frames * channels; i++)
         x[i] = wave(i / channels, (int)(i % channels));
     assert_int_equal(sf_writef_double(file, x, frames), frames);
@@ -278,6 +279,29 @@ static void test_estimated_length(void **state)
     free(bytes);
 }
 
+/* libsndfile reads only a part of such a file. */
+static void test_estimate_too_low(void **state)
+{
+    const int format = SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III;
+    size_t size;
+
+    (void)state;
+    if (!is_there(format))
+        return;
+    bitrate_mode = SF_BITRATE_MODE_VARIABLE;
+    make("variable.mp3", format, 20 * FRAMES, 1, 44100);
+    bitrate_mode = SF_BITRATE_MODE_CONSTANT;
+    unsigned char *bytes = get_file("variable.mp3", &size);
+    for (size_t at = 0; at < 64; at++)
+        if (memcmp(bytes + at, "Info", 4) == 0 || memcmp(bytes + at, "Xing", 4) == 0)
+            memset(bytes + at, 0, 4);
+    put_file("variable.mp3", bytes, size);
+    free(bytes);
+    refuse("variable.mp3",
+           "variable.mp3: MP3 of variable bit rate without a length header: its end "
+           "cannot be read. Convert it to WAV");
+}
+
 /* A stream whose writer could not seek back to store the length. */
 static void test_stream(void **state)
 {
@@ -320,11 +344,12 @@ static void test_absurd_claim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),      cmocka_unit_test(test_standard_input),
-        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_odd_but_fine),
-        cmocka_unit_test(test_not_sound),    cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_absurd_claim), cmocka_unit_test(test_estimated_length),
+        cmocka_unit_test(test_formats),          cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(test_blocks),           cmocka_unit_test(test_odd_but_fine),
+        cmocka_unit_test(test_not_sound),        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_cut_short),        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_absurd_claim),     cmocka_unit_test(test_estimated_length),
+        cmocka_unit_test(test_estimate_too_low),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);
