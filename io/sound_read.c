@@ -68,6 +68,58 @@ static bool fail_short(const sound_file *file, int64_t frames)
                    (long long)frames, (long long)file->info.frames, why);
 }
 
+static size_t read_at(const sound_file *file, int64_t at, size_t count, unsigned char *to)
+{
+    const io_sound_bytes *bytes = &file->bytes;
+
+    if (bytes->fd >= 0) {
+        ssize_t n = pread(bytes->fd, to, count, (off_t)at);
+        return n < 0 ? 0 : (size_t)n;
+    }
+    size_t left = at < bytes->size ? (size_t)(bytes->size - at) : 0;
+    count = count < left ? count : left;
+    if (count > 0)
+        memcpy(to, bytes->bytes + at, count);
+    return count;
+}
+
+/* An MP3 file announces its length only in a Xing, Info or VBRI header in the first MPEG frame,
+ * after an ID3 tag. Without one libsndfile estimates the length from the size of the file. */
+static bool is_estimated(const sound_file *file)
+{
+    static const char *const marks[] = {"Xing", "Info", "VBRI"};
+    unsigned char head[64]; /* the mark follows at most 38 bytes of the frame */
+    int64_t first = 0;
+
+    if ((file->info.format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG)
+        return false;
+    if (read_at(file, 0, 10, head) == 10 && memcmp(head, "ID3", 3) == 0)
+        first = 10 + ((int64_t)head[6] << 21 | head[7] << 14 | head[8] << 7 | head[9]);
+    size_t size = read_at(file, first, sizeof head, head);
+    for (size_t at = 0; at + 4 <= size; at++)
+        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+            if (memcmp(head + at, marks[i], 4) == 0)
+                return false;
+    return true;
+}
+
+/* libsndfile stops at its estimate. If that is too low, more than the end of a frame is unread. */
+static bool check_unread(const sound_file *file)
+{
+    enum { LARGEST = 1441 }; /* bytes of an MPEG frame */
+    const io_sound_bytes *bytes = &file->bytes;
+    int64_t at = bytes->fd < 0 ? bytes->at : (int64_t)lseek(bytes->fd, 0, SEEK_CUR);
+    int64_t size = bytes->fd < 0 ? bytes->size : (int64_t)lseek(bytes->fd, 0, SEEK_END);
+
+    if (bytes->fd >= 0)
+        lseek(bytes->fd, (off_t)at, SEEK_SET);
+    return size - at <= 2 * LARGEST ||
+           io_fail(file->ctx, TLNMF_ERR_INPUT,
+                   "%s: MP3 of variable bit rate without a length header: its end cannot be read. "
+                   "Convert it to WAV",
+                   file->name);
+}
+
 /* Decodes the whole file. */
 static bool count_frames(sound_file *file)
 {
@@ -78,11 +130,18 @@ static bool count_frames(sound_file *file)
 
     if (!block)
         return io_no_memory(file->ctx, file->name);
-    while ((n = sf_readf_double(file->sound, block, BLOCK / channels)) > 0)
+    do { /* stops exactly at the length, for check_unread() */
+        n = file->info.frames - frames;
+        n = sf_readf_double(file->sound, block, n < BLOCK / channels ? n : BLOCK / channels);
         frames += n;
+    } while (n > 0);
     free(block);
-    if (file->info.frames != unknown && frames < file->info.frames)
+    bool estimated = is_estimated(file);
+    if (file->info.frames != unknown && frames < file->info.frames &&
+        (sf_error(file->sound) || !estimated))
         return fail_short(file, frames);
+    if (estimated && !check_unread(file))
+        return false;
     file->info.frames = frames;
     file->at = frames;
     return true;

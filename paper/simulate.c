@@ -211,10 +211,10 @@ tlnmf_error tlnmf_simulate_notes(tlnmf_ctx *ctx, const double *theta, int64_t S,
         return tl_fail(ctx, TLNMF_ERR_SHAPE, "S = %lld must be at least 1", (long long)S);
     size_t count;
     TRY(tl_count_elements(ctx, "Y", 3, (int64_t[]){S, M_, N_}, &count));
-    for (int64_t i = 0; i < 2 * S; i++)
-        if (!isfinite(theta[i]))
+    for (int64_t s = 0; s < S; s++)
+        if (!isfinite(theta[2 * s]) || !isfinite(theta[2 * s + 1]))
             return tl_fail(ctx, TLNMF_ERR_DATA, "the phase of realisation %lld is not finite",
-                           (long long)(i / 2 + 1));
+                           (long long)s + 1);
     TRY(tlnmf_record_create(ctx, sample));
     return tl_record_keep_if(fill_notes(ctx, theta, S, *sample), sample);
 }

@@ -89,29 +89,46 @@ static void choose_frames(page_model *m, int64_t length, int64_t frame, int64_t 
     m->stride = (m->N + PAGE_COLUMNS - 1) / PAGE_COLUMNS;
 }
 
-/* NULL if the recording cannot be used; the page then has no V, and says why. */
-static tlnmf_sound *open_recording(page_model *m, const char *path)
+tlnmf_error page_recording_open(const page_model *m, const char *path, page_recording *r)
+{
+    *r = (page_recording){0};
+    tlnmf_error error = tlnmf_io_open_sound(m->ctx, path, &r->file);
+    if (error != TLNMF_OK)
+        return error;
+    double rate = tlnmf_record_get_real(m->record, "rate");
+    r->sound = r->file;
+    if (!m->separated || !(rate > 0.0) ||
+        rate == tlnmf_record_get_real(tlnmf_sound_record(r->file), "rate"))
+        return TLNMF_OK;
+    return tlnmf_sound_resample(m->ctx, r->file, rate, &r->sound);
+}
+
+void page_recording_close(page_recording *r)
+{
+    if (r->sound != r->file)
+        tlnmf_sound_free(r->sound);
+    tlnmf_sound_free(r->file);
+    *r = (page_recording){0};
+}
+
+/* Without a recording that can be used the page has no V. */
+static void open_recording(page_model *m, const char *path, page_recording *r)
 {
     int64_t frame = tlnmf_record_get_integer(m->record, "frame"),
             hop = tlnmf_record_get_integer(m->record, "hop");
-    tlnmf_sound *sound;
-    if (tlnmf_io_open_sound(m->ctx, path, &sound) != TLNMF_OK)
-        return NULL; /* page_sound_read() says so */
-    const tlnmf_record *about = tlnmf_sound_record(sound);
-    if (tlnmf_record_get_real(about, "rate") == m->rate && frame >= 2 && hop >= 1) {
-        choose_frames(m, tlnmf_record_get_integer(about, "length"), frame, hop);
-        return sound;
-    }
-    page_note(m, "%s: its rate differs from the model's", path);
-    tlnmf_sound_free(sound);
-    return NULL;
+    tlnmf_error error = page_recording_open(m, path, r); /* page_sound_read() says why it failed */
+    if (error == TLNMF_OK && frame >= 2 && hop >= 1)
+        choose_frames(m, tlnmf_record_get_integer(tlnmf_sound_record(r->sound), "length"), frame,
+                      hop);
+    else
+        page_recording_close(r);
 }
 
 /* Finds the frequencies of the rows, and V if there is a recording. */
 static tlnmf_error find_spectrum(page_model *m)
 {
     const char *recording = tlnmf_record_get_text(m->about, "recording");
-    tlnmf_sound *sound = NULL;
+    page_recording from = {0};
     tlnmf_record *out;
     m->frequency = calloc((size_t)m->M, sizeof *m->frequency);
     if (m->frequency == NULL)
@@ -119,14 +136,14 @@ static tlnmf_error find_spectrum(page_model *m)
     if (m->Phi == NULL && !m->separated)
         return TLNMF_OK;
     if (m->separated && m->V == NULL && recording != NULL && recording[0] != '\0')
-        sound = open_recording(m, recording);
-    int64_t columns = sound == NULL ? 1 : (m->N - 1) / m->stride + 1;
-    tlnmf_error error = tlnmf_spectrogram(m->ctx, m->record, sound, m->stride, columns, &out);
+        open_recording(m, recording, &from);
+    int64_t columns = from.sound == NULL ? 1 : (m->N - 1) / m->stride + 1;
+    tlnmf_error error = tlnmf_spectrogram(m->ctx, m->record, from.sound, m->stride, columns, &out);
     if (error == TLNMF_ERR_INPUT) {
         page_note(m, "The spectrogram is missing: %s", tlnmf_message(m->ctx));
         error = tlnmf_spectrogram(m->ctx, m->record, NULL, 1, 1, &out);
     }
-    tlnmf_sound_free(sound);
+    page_recording_close(&from);
     if (error == TLNMF_OK)
         take(m, out);
     return error;

@@ -71,7 +71,7 @@ static void read_block(track_reading *r, int i, int64_t at)
     int64_t left = t->info.frames - at, count = left < BLOCK ? left : BLOCK;
     if (!t->readable || count <= 0)
         return;
-    if (tlnmf_sound_read(r->m->ctx, t->file, at, count, r->block) != TLNMF_OK) {
+    if (tlnmf_sound_read(r->m->ctx, t->source.sound, at, count, r->block) != TLNMF_OK) {
         give_up(r, i);
         return;
     }
@@ -126,6 +126,12 @@ static void read_tracks(page_sound *s, page_model *m)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
 static void open_track(page_sound *s, page_model *m, int i)
 {
     page_track *t = &s->track[i];
@@ -136,27 +142,24 @@ static void open_track(page_sound *s, page_model *m, int i)
                   t->name);
         return;
     }
-    t->readable = tlnmf_io_open_sound(m->ctx, t->path, &t->file) == TLNMF_OK;
+    tlnmf_error error = i == 0 ? page_recording_open(m, t->path, &t->source)
+                               : tlnmf_io_open_sound(m->ctx, t->path, &t->source.file);
+    t->readable = error == TLNMF_OK;
     if (!t->readable) {
         page_note(m, "%s", tlnmf_message(m->ctx));
         return;
     }
-    t->info = io_sound_info_of(t->file);
+    t->source.sound = i == 0 ? t->source.sound : t->source.file;
+    t->info = io_sound_info_of(t->source.sound);
     s->length = t->info.frames > s->length ? t->info.frames : s->length;
     if (s->rate == 0)
         s->rate = t->info.rate;
     const page_track *whole = &s->track[0];
     if (i > 0 && whole->readable &&
         (t->info.frames != whole->info.frames || t->info.rate != whole->info.rate))
-        page_note(m, "%s: it has %lld samples at %d Hz, the recording has %lld at %d Hz", t->path,
-                  (long long)t->info.frames, t->info.rate, (long long)whole->info.frames,
-                  whole->info.rate);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
+        page_note(m, "%s: it has %lld samples at %d Hz, the recording has %lld at %d Hz",
+                  base_name(t->path), (long long)t->info.frames, t->info.rate,
+                  (long long)whole->info.frames, whole->info.rate);
 }
 
 static void add_track(page_sound *s, const char *path, const char *name)
@@ -299,7 +302,7 @@ tlnmf_error page_sound_read(page_sound *s, page_model *m, bool no_sound)
 void page_sound_free(page_sound *s)
 {
     for (int i = 0; s->track != NULL && i < s->count; i++) {
-        tlnmf_sound_free(s->track[i].file);
+        page_recording_close(&s->track[i].source);
         free(s->track[i].packed.bytes);
     }
     free(s->track);

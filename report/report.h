@@ -78,6 +78,14 @@ typedef struct page_model {
 tlnmf_error page_model_read(page_model *m, const tlnmf_settings *settings);
 void page_model_free(page_model *m);
 void page_note(page_model *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A recording at the rate of its stems: `apply --resample` separates at the model's rate. */
+typedef struct page_recording {
+    tlnmf_sound *file, *sound; /* the file; what to read: the file, or the file resampled */
+} page_recording;
+
+/* Call page_recording_close() in either case. */
+tlnmf_error page_recording_open(const page_model *m, const char *path, page_recording *r);
+void page_recording_close(page_recording *r);
 /* The name of a source; "" after the last. */
 const char *page_source(const page_model *m, int64_t source);
 
@@ -88,7 +96,7 @@ enum { PAGE_TRACKS = 65, PAGE_BUCKETS = 1200 };
 typedef struct page_track {
     const char *name, *path; /* owned by the caller */
     bool readable;
-    tlnmf_sound *file;
+    page_recording source; /* resampled if it is the recording; stems are read as they are */
     io_sound_info info;
     signed char low[PAGE_BUCKETS], high[PAGE_BUCKETS]; /* of 127 */
     double peak, energy;

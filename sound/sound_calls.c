@@ -104,13 +104,13 @@ static tlnmf_error look_blindly(tlnmf_ctx *ctx, lesson *l)
         snprintf(l->reason, size, "one sound explains the recording");
     else if (sounds <= TL_LOOK_MOST)
         snprintf(l->reason, size,
-                 "a guess: %lld sounds explain the recording, but only k or labels can tell which "
-                 "of them belong to the same source",
+                 "assumed (%lld sounds found); only k or labels can tell which of them belong to "
+                 "the same source",
                  (long long)sounds);
     else
         snprintf(l->reason, size,
-                 "a guess: more than %d sounds, probably notes of phrases; only k or labels can "
-                 "tell which of them belong to the same source",
+                 "assumed (more than %d sounds found, probably notes of phrases); only k or labels "
+                 "can tell which of them belong to the same source",
                  TL_LOOK_MOST);
     if (l->opt.sources == 0)
         l->opt.sources = sounds == 1 ? 1 : USUAL;

@@ -174,6 +174,9 @@ void cli_stems_print(const cli_outputs *o, const tlnmf_record *model, const tlnm
     printf(": separated into %lld stem%s (%.3g s, %lld channel%s, %.0f Hz)\n", (long long)o->count,
            cli_plural(o->count), tlnmf_record_get_real(sound, "length") / rate,
            (long long)o->channels, cli_plural(o->channels), rate);
+    if (o->stems->recording != NULL)
+        printf("  resampled     from %.0f Hz: stems have %.0f Hz, the rate of the model\n",
+               tlnmf_record_get_real(tlnmf_sound_record(o->stems->recording), "rate"), rate);
     print_stems(o, model, own);
     if (own)
         cli_quality_print(model, cli_asked.labels != NULL);

@@ -160,14 +160,14 @@ void tl_check_names(const tlnmf_sound *sound, uint64_t alike[TL_SOURCES_MAX], tl
             caveats->sources |= both;
             if (found++ < SHOWN)
                 tl_caveats_add(caveats, both,
-                               "the names %s (%s) and %s (%s) differ %s: if they are one source, "
+                               "the names %s (%s) and %s (%s) %s: if they are one source, "
                                "correct one of them",
                                tl_label_quote(sound->name[k], name[0]),
                                tl_label_place(sound, first_of(sound, k), place[0]),
                                tl_label_quote(sound->name[l], name[1]),
                                tl_label_place(sound, first_of(sound, l), place[1]),
-                               same(sound->name[k], sound->name[l]) ? "only in case"
-                                                                    : "by one letter");
+                               same(sound->name[k], sound->name[l]) ? "differ only in case"
+                                                                    : "are nearly the same");
         }
     if (found > SHOWN)
         tl_caveats_add(caveats, 0, "and %lld more names are nearly the same as another",

@@ -77,8 +77,9 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
             snprintf(found->text, sizeof found->text,
                      "%.2g s with %.2g %% of the energy have no label (first at %.4g s). %s",
                      found->seconds, 100.0 * found->energy, at,
-                     silent ? "It is treated as silence; all stems share it equally"
-                            : "Any source may sound there; with unlabelled = silent, none does");
+                     silent
+                         ? "It is treated as silence; all stems share it equally"
+                         : "Any source may sound there; --unlabelled silent treats it as silence");
         error = widen(ctx, &p, schedule, found);
     }
     tl_release(&ctx->hooks, p.memory);

@@ -12,6 +12,8 @@ static double wave(int64_t frame, int channel)
     return 0.5 * sin(0.03 * (double)frame + channel) + 0.25 * cos(0.11 * (double)frame);
 }
 
+static int bitrate_mode = SF_BITRATE_MODE_CONSTANT; /* of MP3 files */
+
 /* Written with libsndfile itself, independently of our own writer. */
 static void make(const char *path, int format, int64_t frames, int channels, int rate)
 {
@@ -22,6 +24,8 @@ static void make(const char *path, int format, int64_t frames, int channels, int
     assert_non_null(x);
     if (!file)
         fail_msg("%s: %s", path, sf_strerror(NULL));
+    if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_MPEG)
+        sf_command(file, SFC_SET_BITRATE_MODE, &bitrate_mode, sizeof bitrate_mode);
     for (int64_t i = 0; i < frames * channels; i++)
         x[i] = wave(i / channels, (int)(i % channels));
     assert_int_equal(sf_writef_double(file, x, frames), frames);
@@ -237,6 +241,67 @@ static void test_cut_short(void **state)
     }
 }
 
+/* An MP3 file without an Info header, and with 16 KiB of tags that the estimate of its length
+ * includes. */
+static void test_estimated_length(void **state)
+{
+    enum { TAG = 10 + (127 << 7), ZEROS = 4000 };
+    static unsigned char tag[TAG] = {'I', 'D', '3', 3, 0, 0, 0, 0, 127, 0};
+    const int format = SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III;
+    whole_sound sound;
+    size_t size;
+
+    (void)state;
+    if (!is_there(format))
+        return;
+    make("plain.mp3", format, 50 * FRAMES, 1, 44100);
+    unsigned char *bytes = get_file("plain.mp3", &size);
+    unsigned char *tagged = calloc(TAG + size, 1);
+    assert_non_null(tagged);
+    memcpy(tagged, tag, TAG);
+    memcpy(tagged + TAG, bytes, size);
+    put_file("tagged.mp3", tagged, TAG + size - size / 4);
+    assert_false(read_whole(test_context(), "tagged.mp3", &sound)); /* the header has the length */
+    assert_non_null(strstr(tlnmf_message(test_context()), "tagged.mp3: ends at frame "));
+    for (size_t at = TAG; at < TAG + 64; at++)
+        if (memcmp(tagged + at, "Info", 4) == 0 || memcmp(tagged + at, "Xing", 4) == 0)
+            memset(tagged + at, 0, 4);
+    put_file("tagged.mp3", tagged, TAG + size);
+    if (!read_whole(test_context(), "tagged.mp3", &sound))
+        fail_msg("%s", tlnmf_message(test_context()));
+    assert_in_range(sound.info.frames, 50 * FRAMES, 50 * FRAMES + 3 * 1152); /* encoder delay */
+    free(sound.x);
+    memset(tagged + TAG + size / 2, 0, ZEROS);
+    put_file("damaged.mp3", tagged, TAG + size);
+    assert_false(read_whole(test_context(), "damaged.mp3", &sound));
+    assert_non_null(strstr(tlnmf_message(test_context()), "damaged.mp3: ends at frame "));
+    free(tagged);
+    free(bytes);
+}
+
+/* libsndfile reads only a part of such a file. */
+static void test_estimate_too_low(void **state)
+{
+    const int format = SF_FORMAT_MPEG | SF_FORMAT_MPEG_LAYER_III;
+    size_t size;
+
+    (void)state;
+    if (!is_there(format))
+        return;
+    bitrate_mode = SF_BITRATE_MODE_VARIABLE;
+    make("variable.mp3", format, 20 * FRAMES, 1, 44100);
+    bitrate_mode = SF_BITRATE_MODE_CONSTANT;
+    unsigned char *bytes = get_file("variable.mp3", &size);
+    for (size_t at = 0; at < 64; at++)
+        if (memcmp(bytes + at, "Info", 4) == 0 || memcmp(bytes + at, "Xing", 4) == 0)
+            memset(bytes + at, 0, 4);
+    put_file("variable.mp3", bytes, size);
+    free(bytes);
+    refuse("variable.mp3",
+           "variable.mp3: MP3 of variable bit rate without a length header: its end "
+           "cannot be read. Convert it to WAV");
+}
+
 /* A stream whose writer could not seek back to store the length. */
 static void test_stream(void **state)
 {
@@ -279,11 +344,12 @@ static void test_absurd_claim(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),      cmocka_unit_test(test_standard_input),
-        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_odd_but_fine),
-        cmocka_unit_test(test_not_sound),    cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_cut_short),    cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_absurd_claim),
+        cmocka_unit_test(test_formats),          cmocka_unit_test(test_standard_input),
+        cmocka_unit_test(test_blocks),           cmocka_unit_test(test_odd_but_fine),
+        cmocka_unit_test(test_not_sound),        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_cut_short),        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_absurd_claim),     cmocka_unit_test(test_estimated_length),
+        cmocka_unit_test(test_estimate_too_low),
     };
 
     return cmocka_run_group_tests(tests, enter_directory, leave_directory);

@@ -162,7 +162,7 @@ static void mistyped_names_are_found(void **state)
         track t = correct();
         t.name[1] = wrong[i];
         tl_caveats caveats = check(&t);
-        expect(&caveats, 3, i == 1 ? "differ only in case" : "differ by one letter");
+        expect(&caveats, 3, i == 1 ? "differ only in case" : "are nearly the same");
         expect(&caveats, 3, "the names \"flute\" (duet.txt line 1, 0.1 s) and \"");
     }
     track t = correct(); /* sources that sound together are two */
