@@ -339,11 +339,16 @@ const char *cli_eps_from(const cli_call *call, const cli_result *r)
 }
 
 /* The floor, how much of V lies below it, and whether it matters. */
-static void print_floor(FILE *out, const cli_call *call, const cli_result *r, double mean_power)
+static void print_floor(FILE *out, const cli_call *call, const cli_result *r, bool white)
 {
+    const tlnmf_record *data = tlnmf_data_record(r->data);
     double eps = tlnmf_record_get_real(r->model, "eps");
-    fprintf(out, "  eps           %.6g (%.3g of the mean power); %.3g %% of V lies below it\n", eps,
-            eps / mean_power, 100.0 * tlnmf_record_get_real(r->model, "below_floor"));
+    double all = tlnmf_record_get_real(data, "mean_power"), power = all;
+    if (strcmp(tlnmf_record_get_text(r->model, "method"), "nmf") != 0) /* Phi is learnt */
+        power = tlnmf_record_get_real(data, "centred_power");
+    fprintf(out, "  eps           %.6g (%.3g of the mean power%s); %.3g %% of V lies below it\n",
+            eps, eps / (white ? 1.0 : power), power < all && !white ? " without the offset" : "",
+            100.0 * tlnmf_record_get_real(r->model, "below_floor"));
     bool is_default = strcmp(cli_eps_from(call, r), "default") == 0;
     if (strcmp(cli_eps_from(call, r), "model") == 0) {
         fputs("                from ", out);
@@ -522,7 +527,6 @@ void cli_explain(FILE *out, const cli_call *call)
 static void print_summary(FILE *out, const cli_call *call, const cli_result *r)
 {
     bool white = tlnmf_record_get_array(r->model, "unmixing", NULL, NULL) != NULL;
-    double power = tlnmf_record_get_real(tlnmf_data_record(r->data), "mean_power");
     print_answer(out, r->model);
     if (r->output != NULL)
         cli_print_name(out, "model", r->output,
@@ -532,7 +536,7 @@ static void print_summary(FILE *out, const cli_call *call, const cli_result *r)
     cli_print_data(out, r->input, tlnmf_data_record(r->data),
                    tlnmf_record_get_integer(r->model, "columns"));
     print_values(out, call, r->model);
-    print_floor(out, call, r, white ? 1.0 : power);
+    print_floor(out, call, r, white);
     print_run(out, r);
     if (r->atoms != NULL && wants_details())
         print_atom_table(out, r);
