@@ -98,7 +98,8 @@ static void put_atom_row(io_buffer *page, const page_model *m, int64_t i, double
         else
             page_raw(page, "</td><td></td>");
     }
-    page_format(page, "<td>%.3f</td>", error[i]);
+    if (m->unit[0] != '\0')
+        page_format(page, "<td>%.3f</td>", error[i]);
     if (total > 0.0)
         page_format(page, "<td>%.2f %%</td>", 100.0 * energy[i] / total);
     page_raw(page, "</tr>\n");
@@ -123,23 +124,21 @@ static void put_atoms(io_buffer *page, const page_model *m)
     tlnmf_record_get_array(m->atoms, "row", NULL, shape);
     for (int64_t r = 0; r < m->M; r++)
         total += m->energy[r];
-    page_raw(page,
-             "<p>Atoms are the rows of the transform. Each is fitted by a cosine; the error is "
-             "the part of its energy that the cosine does not explain. ");
-    page_raw(page, m->unit[0] == '\0' ? "Cosines do not fit these atoms, so that they have no "
-                                        "frequency. "
-                                      : "");
+    bool fitted = m->unit[0] != '\0';
+    page_raw(page, "<p>Atoms are the rows of the transform. ");
+    page_raw(page, fitted ? "Each is fitted by a cosine; the error is the part of its energy that "
+                            "the cosine does not explain."
+                          : "Cosines do not fit these atoms, so they have no frequency.");
     page_format(
         page,
         "</p>\n<div id=\"curves\"></div>\n<div class=\"scroll\" tabindex=\"0\" role=\"group\" "
         "aria-label=\"Table of atoms\"><table id=\"atom-table\"><caption>The %lld "
         "%s %lld atoms</caption><thead><tr><th scope=\"col\">row</th>"
-        "%s%s%s%s<th scope=\"col\">error</th>"
-        "%s</tr></thead><tbody>\n",
+        "%s%s%s%s%s%s</tr></thead><tbody>\n",
         (long long)shape[0], total > 0.0 ? "strongest of" : "first of", (long long)m->M,
-        m->unit[0] != '\0' ? "<th scope=\"col\">frequency (" : "", m->unit,
-        m->unit[0] != '\0' ? ")</th>" : "",
+        fitted ? "<th scope=\"col\">frequency (" : "", m->unit, fitted ? ")</th>" : "",
         m->rate > 0.0 ? "<th scope=\"col\">note</th><th scope=\"col\">cents</th>" : "",
+        fitted ? "<th scope=\"col\">error</th>" : "",
         total > 0.0 ? "<th scope=\"col\">share of energy</th>" : "");
     for (int64_t i = 0; i < shape[0]; i++)
         put_atom_row(page, m, i, total);
@@ -167,7 +166,8 @@ static void put_run(io_buffer *page, const page_model *m)
         page_format(page, "<h2 id=\"convergence-title\">%s</h2>\n", title);
     page_raw(page, "<div id=\"traces\">");
     if (tlnmf_record_get_array(m->record, "trace.stage", NULL, NULL) == NULL && !m->separated)
-        page_raw(page, "<p>The model has no trace. The option --trace keeps it.</p>");
+        page_raw(page,
+                 "<p>The model has no trace, because it was fitted without the option trace.</p>");
     page_raw(page, "</div>\n<div id=\"candidates\"></div></section>\n");
 }
 
@@ -182,8 +182,9 @@ static void put_navigation(io_buffer *page, const page_model *m, const page_soun
     page_raw(page,
              "<li><a href=\"#numbers\">Numbers</a></li></ul></nav>\n"
              "<noscript><p class=\"notes\">Curves and pictures need JavaScript, which is off. "
-             "Text, tables and sound are below.</p></noscript>\n"
-             "<main id=\"main\">\n");
+             "Text");
+    page_raw(page, sound->count > 0 ? ", tables and sound" : " and tables");
+    page_raw(page, " are below.</p></noscript>\n<main id=\"main\">\n");
 }
 
 static void put_look(io_buffer *page, const page_model *m)

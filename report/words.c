@@ -220,21 +220,21 @@ static const char *stop_words(const page_model *m)
     return outcome;
 }
 
-static void say_method(io_buffer *page, const page_model *m)
+static void say_method(io_buffer *page, const page_model *m, const char *was)
 {
     const char *method = page_word(m, "method");
     bool jd = method != NULL && strcmp(method, "jd") == 0;
     bool nmf = method != NULL && strcmp(method, "nmf") == 0;
     bool whitened = tlnmf_record_get_array(m->record, "unmixing", NULL, NULL) != NULL;
     if (m->K == 0)
-        page_format(page, " was jointly diagonalised: one %s for all covariances.",
+        page_format(page, " %s jointly diagonalised: one %s for all covariances.", was,
                     whitened ? "unmixing (whitening, then an orthogonal transform)"
                              : "orthogonal transform");
     else
         page_format(page,
-                    " was decomposed into %lld component%s %s: C = %.10g, of which L = %.10g is "
+                    " %s decomposed into %lld component%s %s: C = %.10g, of which L = %.10g is "
                     "the transform's part and I = %.6g is the misfit of W H.",
-                    (long long)m->K, m->K == 1 ? "" : "s",
+                    was, (long long)m->K, m->K == 1 ? "" : "s",
                     nmf  ? "at a fixed transform (NMF)"
                     : jd ? "after joint diagonalisation (JD+NMF)"
                          : "with a learnt transform (TL-NMF)",
@@ -273,7 +273,7 @@ static void say_fit(io_buffer *page, const page_model *m)
     if (m->N > 0)
         page_format(page, ", %lld of them", (long long)m->N);
     page_raw(page, ")");
-    say_method(page, m);
+    say_method(page, m, file != NULL ? "was" : "were");
     page_raw(page, "</p>");
     if (stop != NULL) {
         page_raw(page, "<p><b>Why it stopped:</b> ");

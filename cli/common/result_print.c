@@ -5,8 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What changes at a third or at three times eps: C by above[i] per entry of V, or the atoms. */
+static void print_dependence(FILE *out, const double above[2], const double same[2])
+{
+    static const char *const floors[] = {"eps / 3", "3 eps"};
+    const double slight = 0.01; /* a smaller rise of C does not matter */
+    int C = above[1] > above[0], atoms = same[1] < same[0];
+    double moved = 100.0 * (1.0 - same[atoms]);
+    fputs("the result depends on eps: ", out);
+    bool rises = above[C] >= slight;
+    if (rises)
+        fprintf(out, "C rises by %.2g per entry at %s; ", above[C], floors[C]);
+    if (moved >= 0.5)
+        fprintf(out, "%.2g %% of the energy is in other atoms%s%s", moved,
+                rises && atoms == C ? "" : " at ", rises && atoms == C ? "" : floors[atoms]);
+    else
+        fputs("the atoms stay the same", out);
+}
+
 /* The result of --eps-check: fits at a third and at three times eps. */
-static void print_eps_check(FILE *out, const tlnmf_record *model, bool details)
+static void print_eps_check(FILE *out, const tlnmf_record *model, bool is_default, bool details)
 {
     const double *above = tlnmf_record_get_array(model, "eps_check.above_per_entry", NULL, NULL);
     const double *same = tlnmf_record_get_array(model, "eps_check.same_atoms", NULL, NULL);
@@ -14,10 +32,14 @@ static void print_eps_check(FILE *out, const tlnmf_record *model, bool details)
         fputs("  eps check     interrupted\n", out);
         return;
     }
-    fprintf(out, "  eps check     %s\n",
-            tlnmf_record_get_integer(model, "eps_check.matters") == 1
-                ? "the result depends on eps: set it to the power of the noise (docs/howto/eps.md)"
-                : "the result does not depend on eps");
+    bool matters = tlnmf_record_get_integer(model, "eps_check.matters") == 1;
+    fputs("  eps check     ", out);
+    if (matters)
+        print_dependence(out, above, same);
+    else
+        fputs("the result does not depend on eps\n", out);
+    if (matters)
+        fputs(is_default ? "; see docs/howto/eps.md\n" : "\n", out);
     for (int i = 0; details && i < 2; i++)
         fprintf(out,
                 "                at %s eps: C here would be %.3g per entry higher, %.3g %% of the "
@@ -317,20 +339,25 @@ const char *cli_eps_from(const cli_call *call, const cli_result *r)
 }
 
 /* The floor, how much of V lies below it, and whether it matters. */
-static void print_floor(FILE *out, const cli_call *call, const cli_result *r, double mean_power)
+static void print_floor(FILE *out, const cli_call *call, const cli_result *r, bool white)
 {
+    const tlnmf_record *data = tlnmf_data_record(r->data);
     double eps = tlnmf_record_get_real(r->model, "eps");
-    fprintf(out, "  eps           %.6g (%.3g of the mean power); %.3g %% of V lies below it\n", eps,
-            eps / mean_power, 100.0 * tlnmf_record_get_real(r->model, "below_floor"));
+    double all = tlnmf_record_get_real(data, "mean_power"), power = all;
+    if (strcmp(tlnmf_record_get_text(r->model, "method"), "nmf") != 0) /* Phi is learnt */
+        power = tlnmf_record_get_real(data, "centred_power");
+    fprintf(out, "  eps           %.6g (%.3g of the mean power%s); %.3g %% of V lies below it\n",
+            eps, eps / (white ? 1.0 : power), power < all && !white ? " without the offset" : "",
+            100.0 * tlnmf_record_get_real(r->model, "below_floor"));
+    bool is_default = strcmp(cli_eps_from(call, r), "default") == 0;
     if (strcmp(cli_eps_from(call, r), "model") == 0) {
         fputs("                from ", out);
         cli_put(out, r->init);
         fputs("; --eps sets another\n", out);
     }
     if (tlnmf_settings_get_integer(call->settings, "eps-check") == 1)
-        print_eps_check(out, r->model, wants_details());
-    else if (wants_details() && strcmp(cli_eps_from(call, r), "default") == 0 &&
-             strcmp(call->command->name, "fit") == 0)
+        print_eps_check(out, r->model, is_default, wants_details());
+    else if (wants_details() && is_default && strcmp(call->command->name, "fit") == 0)
         fputs("                the default; --eps-check shows whether another would change the "
               "result\n",
               out);
@@ -500,7 +527,6 @@ void cli_explain(FILE *out, const cli_call *call)
 static void print_summary(FILE *out, const cli_call *call, const cli_result *r)
 {
     bool white = tlnmf_record_get_array(r->model, "unmixing", NULL, NULL) != NULL;
-    double power = tlnmf_record_get_real(tlnmf_data_record(r->data), "mean_power");
     print_answer(out, r->model);
     if (r->output != NULL)
         cli_print_name(out, "model", r->output,
@@ -510,7 +536,7 @@ static void print_summary(FILE *out, const cli_call *call, const cli_result *r)
     cli_print_data(out, r->input, tlnmf_data_record(r->data),
                    tlnmf_record_get_integer(r->model, "columns"));
     print_values(out, call, r->model);
-    print_floor(out, call, r, white ? 1.0 : power);
+    print_floor(out, call, r, white);
     print_run(out, r);
     if (r->atoms != NULL && wants_details())
         print_atom_table(out, r);

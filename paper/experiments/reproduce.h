@@ -210,7 +210,8 @@ static inline rep_verdict rep_equals(bool close)
 }
 
 /* Adds a row to the summary: a value next to the published one (NaN: not published), and the
- * verdict on a claim. The claim "" makes it a row without a claim. */
+ * verdict on a claim. The claim "" makes it a row without a claim. The quick version omits the
+ * published value. */
 void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const char *claim,
                const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The claim, or "" in the quick version, which is too short for it. */

@@ -134,6 +134,8 @@ void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
     bool none = claim[0] == '\0';
+    if (r->quick)
+        published = NAN; /* not comparable */
     if (!isfinite(ours))
         verdict = verdict == REP_REPRODUCED ? REP_NOT_REPRODUCED : REP_VIOLATED;
     json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o}", "experiment", r->experiment,
@@ -164,6 +166,11 @@ static void write_verdict(FILE *out, const rep *r)
     for (int v = 0, written = 0; v < REP_VERDICTS; v++)
         if (count[v] > 0)
             fprintf(out, "%s%d %s", written++ == 0 ? ": " : ", ", count[v], verdicts[v]);
+}
+
+static const char *not_comparable(const rep *r)
+{
+    return r->quick ? " The quick version is too short to compare with the paper." : "";
 }
 
 static void write_value(FILE *out, const json_t *value, const char *number_format, bool is_html)
@@ -207,7 +214,7 @@ static void write_summary(FILE *out, const void *of)
     const rep *r = of;
     fprintf(out, "# The paper's experiments, %s\n\n", r->quick ? "the quick version" : "in full");
     write_verdict(out, r);
-    fprintf(out, ".\n\ntlnmf %s, %s\n\n", tlnmf_version(), tlnmf_blas());
+    fprintf(out, ".%s\n\ntlnmf %s, %s\n\n", not_comparable(r), tlnmf_version(), tlnmf_blas());
     fputs("| experiment | what | published | ours | difference | claim | verdict |\n"
           "|---|---|---|---|---|---|---|\n",
           out);
@@ -229,8 +236,8 @@ static void write_index(FILE *out, const void *of)
           "text-align:left}</style></head>\n<body><h1>The paper's experiments</h1>\n<p>",
           out);
     write_verdict(out, r);
-    fprintf(out, ", %s. tlnmf %s.</p>\n", r->quick ? "in the quick version" : "in full",
-            tlnmf_version());
+    fprintf(out, ", %s.%s tlnmf %s.</p>\n", r->quick ? "in the quick version" : "in full",
+            not_comparable(r), tlnmf_version());
     json_array_foreach(r->figures, i, figure)
     {
         fprintf(out, "<h2>%s</h2>\n<figure>%s</figure>\n",

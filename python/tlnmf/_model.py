@@ -82,6 +82,22 @@ class Model(Record):
         return table_html(self)
 
 
+class Applied(Record):
+    """The result of `apply`."""
+
+    def __repr__(self) -> str:
+        """Whether the model fits, and how well.
+
+        >>> import tlnmf
+        >>> Y = tlnmf.simulate.gcm(s=20, m=6, n=20, kbar=2).Y
+        >>> tlnmf.apply(tlnmf.fit(Y, k=2), Y)  # doctest: +ELLIPSIS
+        <Applied: fits = 'about as well as its own data'; I_per_entry = 0.0...; H, C, ...>
+        """
+        shown = (n for n in ("excess", "I_per_entry") if n in self and np.isfinite(self[n]))
+        values = ", ".join(f"{n} = {self[n]:.4g}" for n in shown)
+        return f"<Applied: fits = {self.get('fits')!r}; {values}; {', '.join(self)}>"
+
+
 class Applier:
     """Fits h frame by frame with the Phi and W of a model, which are checked only once.
 
@@ -365,8 +381,8 @@ def apply(
 
     Returns
     -------
-    Record
-        H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
+    Applied
+        A record with H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
         `fits` says whether the model fits these data: "about as well as its own data", "worse than
         its own data", "not: these data are different", or "cannot tell: " and the reason. It
         compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
@@ -390,7 +406,7 @@ def apply(
                    moving=moving, input=input, axes=axes, dof=dof)  # fmt: skip
     settings = call.settings("apply", options, "apply")
     arguments = (record, data, settings)
-    return Record(call.solve(core.tlnmf_apply, *arguments, callback=callback))
+    return Applied(call.solve(core.tlnmf_apply, *arguments, callback=callback))
 
 
 transform = apply

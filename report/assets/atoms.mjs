@@ -61,7 +61,7 @@ class Atoms {
   }
 
   title(i) {
-    if (this.data.unit === "") return `row ${this.row[i]}, error ${this.error[i].toFixed(3)}`;
+    if (this.data.unit === "") return `row ${this.row[i]}`;
     const hz = this.data.rate > 0 ? `${short(this.frequency[i], 5)} Hz` : `${short(this.frequency[i], 4)} cycles per sample`;
     return `row ${this.row[i]}: ${hz}, error ${this.error[i].toFixed(3)}`;
   }
@@ -70,17 +70,18 @@ class Atoms {
     const last = Math.min(this.drawn + SHOWN, this.curve.shape[0]);
     const M = this.curve.shape[1];
     const x = Array.from({ length: M }, (_, m) => m);
+    const fitted = this.data.unit !== "";
     for (; this.drawn < last; this.drawn++) {
       const i = this.drawn;
       const box = element("figure", { class: "atom" }, element("figcaption", {}, this.title(i)));
       this.host.append(box);
       curves(box, {
-        height: 150, label: `Atom ${this.title(i)}`, legend: false, x: this.data.unit === "" ? "position in the frame" : "sample", y: "",
+        height: 150, label: `Atom ${this.title(i)}`, legend: false, x: fitted ? "sample" : "position in the frame", xWhole: true, y: "",
         series: [
           { label: "atom", colour: () => sourceColour(0), width: 1.5 },
           { label: "cosine", colour: () => sourceColour(1), width: 1, dash: [4, 3] },
-        ],
-        data: [x, this.curveOf(i), cosine(this.amplitude[i], this.frequency[i], this.phase[i], this.rate, M)],
+        ].slice(0, fitted ? 2 : 1),
+        data: [x, this.curveOf(i), cosine(this.amplitude[i], this.frequency[i], this.phase[i], this.rate, M)].slice(0, fitted ? 3 : 2),
       });
       if (this.data.rate > 0)
         box.append(element("button", { type: "button", onclick: () => playCurve(this.curveOf(i), this.data.rate) }, `Play atom ${this.row[i]}`));
@@ -93,7 +94,7 @@ class Atoms {
     const body = table.tBodies[0];
     this.rows = [...body.rows];
     const keys = this.data.rate > 0 ? ["row", "frequency", "key", "cents", "error", "energy"] : ["row", "frequency", "error", "energy"];
-    if (this.data.unit === "") keys.splice(1, 1);
+    if (this.data.unit === "") keys.splice(1, 2); // cosines do not fit
     this.all = this.rows.length <= ROWS;
     const headers = [...table.tHead.rows[0].cells];
     headers.forEach((cell, c) => {

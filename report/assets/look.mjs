@@ -246,11 +246,12 @@ function drawFactors(host, data) {
     const f = decode(data.frequencies);
     const columns = W.shape[1];
     const x = Array.from({ length: columns }, (_, i) => f[Math.floor((i * f.length) / columns)] + i * 1e-9);
-    host.append(element("h3", {}, "W: the spectra of the components"));
+    const counts = data.unit === "" || data.unit === "row";
+    host.append(element("h3", {}, counts ? "W: power per row" : "W: the spectra of the components"));
     const floor = Math.max(...W) * 1e-8;
     curves(host, {
       height: 240, label: `Columns of W against ${rowAxis(data)}`, legend: data.K <= MANY, yLog: true,
-      x: rowAxis(data), y: "power",
+      x: rowAxis(data), xWhole: counts, y: "power",
       series: series(W), data: [x, ...Array.from({ length: W.shape[0] }, (_, k) => Array.from(rowOf(W, k), (w) => Math.max(w, floor)))],
     });
   }
@@ -262,7 +263,7 @@ function drawFactors(host, data) {
     host.append(element("h3", {}, time ? "H: when the components sound" : "H: activations"));
     curves(host, {
       height: 220, label: "Rows of H against time", legend: data.K <= MANY, time,
-      x: time ? "time (s)" : "frame", y: "activation",
+      x: time ? "time (s)" : "frame", xWhole: !time, y: "activation",
       series: series(H), data: [x, ...Array.from({ length: H.shape[0] }, (_, k) => reduceToMax(rowOf(H, k), columns))],
     });
   }

@@ -152,7 +152,11 @@ function onlyDecades(axis) {
   axis.ticks = { ...axis.ticks, filter: keep };
 }
 
-/** Curves by uPlot. `options`: height, label, x and y labels, log, series [{label, colour, ..}], data. */
+/** Steps between the ticks of an axis of numbers that count. */
+export const wholeSteps = Array.from({ length: 24 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
+
+/** Curves by uPlot. `options`: height, label, x and y labels, log, xWhole (x counts), series
+ * [{label, colour, ..}], data. */
 export function curves(host, options) {
   const box = element("div", { class: "curves", role: "img", "aria-label": options.label });
   host.append(box);
@@ -173,6 +177,7 @@ export function curves(host, options) {
     const xAxis = axis(options.x, 26);
     const yAxis = axis(options.y, options.time ? MARGIN.left - 18 : widthOf);
     if (options.xLog) onlyDecades(xAxis);
+    if (options.xWhole) xAxis.incrs = wholeSteps;
     if (options.yLog) onlyDecades(yAxis);
     chart = new uPlot(
       {

@@ -11,9 +11,7 @@ static bool learns(const tl_settings *opt)
 
 double tl_default_floor(const tlnmf_data *data, const tl_settings *opt)
 {
-    const double least = 1e-10; /* 1 - rho has rounding errors */
-    double offset = learns(opt) ? tl_data_offset(data) : 0.0;
-    return opt->eps_rel * data->mean_power * (offset > 0.0 ? fmax(1.0 - offset, least) : 1.0);
+    return opt->eps_rel * (learns(opt) ? tl_data_centred_power(data) : data->mean_power);
 }
 
 /* (C = L + I) assumes frames of mean 0: an offset becomes the strongest atom. */

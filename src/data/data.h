@@ -60,12 +60,14 @@ tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
 /* Notes whether the order of the axes of Y is likely to be wrong. */
 tlnmf_error tl_data_note_axes(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
                               const int64_t shape[3]);
-/* Puts the share into the record of the data. */
+/* Puts mean_share and centred_power into the record of the data. */
 tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data);
 /* rho = |mean frame|^2 / mean |frame|^2. By chance it is about 1 / observed. */
 double tl_data_mean_share(const tlnmf_data *data);
 /* rho if the mean is likely to be an offset, else 0. */
 double tl_data_offset(const tlnmf_data *data);
+/* The mean power without the offset. */
+double tl_data_centred_power(const tlnmf_data *data);
 /* Sets the weights of frames from those of the user (NULL: all 1) and the realisations that are
  * present. */
 tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights_or_null);

@@ -96,8 +96,9 @@ tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
 
 tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data)
 {
-    return tlnmf_record_set_real(ctx, data->record, "mean_share",
-                                 data->S > 0 ? tl_data_mean_share(data) : NAN);
+    TRY(tlnmf_record_set_real(ctx, data->record, "mean_share",
+                              data->S > 0 ? tl_data_mean_share(data) : NAN));
+    return tlnmf_record_set_real(ctx, data->record, "centred_power", tl_data_centred_power(data));
 }
 
 double tl_data_mean_share(const tlnmf_data *data)
@@ -112,4 +113,10 @@ double tl_data_offset(const tlnmf_data *data)
     const double least = 0.02, by_chance = 11.0;
     double share = data->observed > 1.0 ? tl_data_mean_share(data) : 0.0;
     return share > fmax(least, by_chance / data->observed) ? share : 0.0;
+}
+
+double tl_data_centred_power(const tlnmf_data *data)
+{
+    const double least = 1e-10; /* 1 - rho has rounding errors */
+    return data->mean_power * fmax(1.0 - tl_data_offset(data), least);
 }

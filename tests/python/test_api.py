@@ -145,6 +145,7 @@ class Results(unittest.TestCase):
         self.assertLess(abs(applied.excess_random * M / (permuted - new_star.mean()) - 1), 0.5)
         self.assertLess(4 * chance, 2 * K * (M - 1) / (M * N * S))  # so that the test sees that term
         self.assertEqual(applied.fits[:11], "cannot tell")
+        self.assertIn(f"fits = {applied.fits!r}; excess = {applied.excess:.4g}, I_per_entry = ", repr(applied))
         self.assertEqual(tlnmf.apply(model, new, J=1).fits, "cannot tell: the fit of H did not converge")
 
     def test_several_k(self):

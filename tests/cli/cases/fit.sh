@@ -297,6 +297,13 @@ expect 0 ... "" tlnmf fit y.npy -k 1 --method nmf --transform identity --no-mode
 check "in words" grep -Eq "^                at 1/3 eps: C here would be [0-9.e-]+ per entry higher, 100 % of the energy is in the same atoms$" "$out"
 check "the conclusion" grep -Eq "^  eps check     the result (does not depend|depends) on eps" "$out"
 
+tlnmf simulate gcm -s 3 -m 8 -n 20 --kbar 2 -o noisy.npy
+expect 0 ... "" tlnmf fit noisy.npy -k 6 --no-model --eps-check --eps 0.1
+reason="(C rises by [0-9.e-]+ per entry at (eps / 3|3 eps); )?([0-9.]+ % of the energy is in other atoms( at (eps / 3|3 eps))?|the atoms stay the same)"
+check "what changes, and no advice where eps is given" grep -Eq "^  eps check     the result depends on eps: $reason$" "$out"
+expect 0 ... "" tlnmf fit noisy.npy -k 6 --no-model --eps-check
+check "a page to read where it is the default" grep -Eq "^  eps check     the result depends on eps: $reason; see docs/howto/eps.md$" "$out"
+
 # Stopping
 expect 4 ... "" tlnmf fit y.npy -k 2 -J 2 --strict --json -o strict.h5
 check "outcome" [ "$(json outcome)" = iterations ]

@@ -114,6 +114,7 @@ check "neighbours decide" [ "$(json rank_by) $(json k)" = "neighbours 2" ]
 # Warnings about the data come once, before the comparison.
 npy offset.npy "(2, 80)" $(awk 'BEGIN { srand(3); for (i = 0; i < 160; i++) printf "%.6f ", 9 + rand() }')
 expect 0 ... ... tlnmf fit offset.npy -k 1:2 --method jd --no-model
+check "eps as a share of the power that defines it" grep -q "(0.01 of the mean power without the offset)" "$out"
 check "one warning" [ "$(grep -c "warning: the mean frame has" "$err")" -eq 1 ]
 check "no other warning" [ "$(grep -c "warning:" "$err")" -eq 1 ]
 

@@ -22,10 +22,14 @@ lacks() # FILE TEXT...
 
 # ---- data that are not sound: frequencies only if cosines fit the atoms or a rate is given ----------
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --report -o channels.h5
-has channels.html '"unit":""' 'Cosines do not fit these atoms'
-lacks channels.html '"col\">frequency' ' Hz</th>'
+has channels.html '"unit":""' 'Cosines do not fit these atoms' 'Text and tables are below.'
+has channels.html 'channels.h5' 'W: power per row'
+lacks channels.html '"col">frequency' ' Hz</th>' '"col">error'
+expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 -o plain.h5
+expect 0 ... "" tlnmf report plain.h5 -o plain.html
+has plain.html 'The model has no trace, because it was fitted without the option trace.'
 expect 0 ... "" tlnmf report channels.h5 --rate 100 -o rate.html
-has rate.html '"unit":"Hz"' 'frequency (Hz)'
+has rate.html '"unit":"Hz"' 'frequency (Hz)' '<th scope="col">error'
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --method nmf --transform dct --report -o cosines.h5
 has cosines.html '"unit":"cycles per sample"' 'frequency (cycles per sample)'
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --method nmf --transform identity --report -o rows.h5

@@ -7,7 +7,12 @@ expect 0 ... ... tlnmf reproduce $experiments --quick -o whole --threads 2
 check "a line for each cell without a terminal" grep -Eq "^tlnmf reproduce: [^ ]+, [0-9.]+ s$" "$err"
 cp "$out" table
 check "the table is summary.md" cmp table whole/summary.md
-check "claims, and all of them hold" grep -Eq '^([0-9]+) of \1 claims hold: \1 satisfied\.$' table
+check "claims, and all of them hold" grep -Eq '^([0-9]+) of \1 claims hold: \1 satisfied\.' table
+short="The quick version is too short to compare with the paper\."
+check "line 3: not comparable with the paper" [ "$(sed -n 3p table | grep -c "$short")" -eq 1 ]
+check "neither is the page" grep -q "$short" whole/index.html
+check "no published value, no difference" [ "$(sed 1,/---/d table | cut -d '|' -f 4,6 | tr -d ' |\n')" = "" ]
+check "nor in the JSON" [ "$(grep -Eoc '"(published|difference)": ?-?[0-9]' whole/summary.json)" -eq 0 ]
 for file in fig2-gcm-fast.csv fig2-gcm-paper.csv theory.csv fig2-fast.svg fig2-paper.svg theory.svg summary.json; do
     check "$file exists" [ -s whole/$file ]
 done

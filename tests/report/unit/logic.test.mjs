@@ -7,6 +7,7 @@ import { fromOklab, heatColour, paint, sourceColour } from "../../../report/asse
 import { audible, positionAt, selection } from "../../../report/assets/player.mjs";
 import { panned, ranksOfTicks, rowsOfTicks, zoomed } from "../../../report/assets/look.mjs";
 import { cosine, repeated } from "../../../report/assets/atoms.mjs";
+import { wholeSteps } from "../../../report/assets/plot.mjs";
 import { distances, linesOf, onOneAxis, ranked } from "../../../report/assets/convergence.mjs";
 import { columnsCsv } from "../../../report/assets/main.mjs";
 
@@ -100,6 +101,11 @@ test("zoom and pan stay inside", () => {
 test("round frequencies on uneven rows", () => {
   assert.deepEqual(rowsOfTicks([0, 1, 2, 50, 99, 100], 0, 6, 2), [0, 3, 5]);
   assert.deepEqual(rowsOfTicks([5], 0, 1, 4), [0]);
+});
+
+test("steps of an axis that counts are whole and increase", () => {
+  assert.deepEqual(wholeSteps.slice(0, 5), [1, 2, 5, 10, 20]);
+  assert.ok(wholeSteps.every((step, i) => Number.isInteger(step) && (i === 0 || step > wholeSteps[i - 1])));
 });
 
 test("atoms as sound and as cosines", () => {
