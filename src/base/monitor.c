@@ -246,6 +246,17 @@ void tl_report_units(tl_monitor *m, const char *stage, int64_t done, int64_t pla
     tl_report(m, &progress);
 }
 
+void tl_report_end(tl_monitor *m)
+{
+    if (m == NULL)
+        return;
+    tl_progress progress = m->now;
+    progress.complete = true;
+    progress.iteration = progress.iterations;
+    progress.done = 1.0;
+    tl_report(m, &progress);
+}
+
 int tlnmf_poll(tlnmf_ctx *ctx, const char *stage, double done, double total)
 {
     if (ctx == NULL || stage == NULL)
