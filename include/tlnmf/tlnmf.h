@@ -183,8 +183,8 @@ TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
 /* The error of that call; TLNMF_OK if no call has failed. */
 TLNMF_API tlnmf_error tlnmf_last_error(const tlnmf_ctx *ctx);
 /* For libraries built on this one: copies the message and returns `error`, so that a function can
- * end with `return tlnmf_fail(..)`. In a function that reads or writes samples or numbers for a
- * call, it names the cause of a failure: the message of the call ends with it. */
+ * end with `return tlnmf_fail(..)`. In a function that reads or writes samples or numbers, sums
+ * or broadcasts for a call, it names the cause of a failure: the message ends with it. */
 TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, const char *text);
 /* For libraries built on this one: reports that `done` of `total` units of work are done (total 0:
  * not known) to the progress function, every few milliseconds at most. Returns nonzero if the

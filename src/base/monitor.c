@@ -114,6 +114,7 @@ void tl_monitor_enter(tl_monitor *m, double seconds, tl_comm *frames_comm, tl_sc
         m->deadline = INFINITY;
         m->next = 0.0;
         m->now = tl_progress_of("");
+        m->cause[0] = '\0';
         atomic_store(&m->stop, TLNMF_OUTCOME_NOT_RUN);
         atomic_store(&m->vote, TLNMF_OUTCOME_NOT_RUN);
     }

@@ -55,7 +55,7 @@ struct tl_monitor {
 };
 
 /* Around a callback that may call tlnmf_fail: forgets the last cause; the cause since then, or the
- * fallback. */
+ * fallback. The outermost tl_monitor_enter() also forgets. */
 void tl_cause_forget(tlnmf_ctx *ctx);
 const char *tl_cause_or(const tlnmf_ctx *ctx, const char *fallback);
 
