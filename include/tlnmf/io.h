@@ -63,8 +63,9 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
  * are also arrays. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
-/* Stores the next `count` numbers of an array, in C order, in x; returns nonzero on failure.
- * tlnmf_fail with the context of the call names the cause. */
+/* Stores the next `count` numbers of an array, in C order, in x; returns nonzero on failure, which
+ * ends the call with TLNMF_ERR_CALLBACK. tlnmf_fail with the context of the call names the cause.
+ */
 typedef int (*tlnmf_io_next_fn)(double *x, int64_t count, void *user);
 /* The same with an H of K x N that comes in pieces, so that no process needs to hold all of it. The
  * record's own H is ignored. HDF5 files are written piece by piece; for .npz, .mat, standard
