@@ -405,7 +405,8 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
                            .residual = s->residual,
                            .threads = s->threads,
                            .write = write,
-                           .user = user};
+                           .user = user,
+                           .named = report};
     tl_scope outer;
     TRY(put_plan(ctx, j, report));
     double eps, unexplained = NAN;
