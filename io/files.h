@@ -292,6 +292,7 @@ typedef struct io_pieces {
     double *room;      /* for IO_PIECE numbers, or for all */
     const double *all; /* the whole matrix if it was collected, else NULL */
     const char *fault; /* why the matrix cannot be written, or NULL */
+    tlnmf_error error; /* of the fault: CALLBACK if next() failed, OUTPUT for a bad number */
     tlnmf_ctx *ctx;    /* of the call */
     char cause[TLNMF_MESSAGE_SIZE];
 } io_pieces;

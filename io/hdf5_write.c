@@ -363,7 +363,7 @@ static bool write_in_file(tlnmf_ctx *ctx, const char *path, const io_model *m)
     if (finish(ctx, &out, path, false))
         return io_output_commit(ctx, &output);
     io_output_abort(&output);
-    return m->H->fault ? io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write H: %s", path, m->H->fault)
+    return m->H->fault ? io_fail(ctx, m->H->error, "%s: cannot write H: %s", path, m->H->fault)
                        : false;
 }
 

@@ -334,9 +334,15 @@ static void call_next(io_pieces *pieces, double *x, int64_t count)
 
     snprintf(before, sizeof before, "%s", tlnmf_message(ctx));
     tlnmf_fail(ctx, TLNMF_OK, "");
-    if (pieces->next(x, count, pieces->user) != 0) {
-        snprintf(pieces->cause, sizeof pieces->cause, "%s", tlnmf_message(ctx));
-        pieces->fault = pieces->cause[0] ? pieces->cause : "it could not be collected";
+    int status = pieces->next(x, count, pieces->user);
+    if (status != 0) {
+        const char *cause = tlnmf_message(ctx);
+        if (cause[0] != '\0')
+            snprintf(pieces->cause, sizeof pieces->cause, "%s", cause);
+        else
+            snprintf(pieces->cause, sizeof pieces->cause, "the callback returned %d", status);
+        pieces->fault = pieces->cause;
+        pieces->error = TLNMF_ERR_CALLBACK;
     }
     tlnmf_fail(ctx, error, before);
 }
@@ -345,8 +351,10 @@ bool io_pieces_next(io_pieces *pieces, double *x, int64_t count)
 {
     call_next(pieces, x, count);
     for (int64_t i = 0; !pieces->fault && i < count; i++)
-        if (!isfinite(x[i]))
+        if (!isfinite(x[i])) {
             pieces->fault = "it is not finite";
+            pieces->error = TLNMF_ERR_OUTPUT;
+        }
     return !pieces->fault;
 }
 
@@ -355,7 +363,7 @@ static bool collect(tlnmf_ctx *ctx, const char *path, io_pieces *pieces, int64_t
 {
     for (int64_t row = 0; row < K; row++)
         if (!io_pieces_next(pieces, pieces->room + row * N, N))
-            return io_fail(ctx, TLNMF_ERR_OUTPUT, "%s: cannot write H: %s", path, pieces->fault);
+            return io_fail(ctx, pieces->error, "%s: cannot write H: %s", path, pieces->fault);
     pieces->all = pieces->room;
     return true;
 }

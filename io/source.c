@@ -96,6 +96,28 @@ static bool read_bytes(tlnmf_ctx *ctx, io_source *source)
     return true;
 }
 
+/* Says why there is no file `path`. If the file before its last colon exists, the rest was meant as
+ * a suffix. */
+static bool refuse_missing(tlnmf_ctx *ctx, const char *path)
+{
+    int why = errno;
+    const char *colon = strrchr(path, ':');
+    size_t length = colon ? (size_t)(colon - path) : 0;
+    char before[4096];
+    struct stat st;
+
+    if (why == ENOENT && length > 0 && length < sizeof before) {
+        memcpy(before, path, length);
+        before[length] = '\0';
+        if (stat(before, &st) == 0)
+            return io_fail(ctx, TLNMF_ERR_INPUT,
+                           "%s: \"%s\" is not a suffix; text tables take header, no-header, index, "
+                           "no-index, columns= and drop=",
+                           before, colon + 1);
+    }
+    return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", path, strerror(why));
+}
+
 bool io_source_look(tlnmf_ctx *ctx, const char *path, io_source *out)
 {
     bool standard = strcmp(path, "-") == 0;
@@ -103,7 +125,7 @@ bool io_source_look(tlnmf_ctx *ctx, const char *path, io_source *out)
 
     *out = (io_source){.path = path, .name = standard ? "standard input" : path};
     if (!standard && stat(path, &st) != 0)
-        return io_fail(ctx, TLNMF_ERR_INPUT, "%s: %s", path, strerror(errno));
+        return refuse_missing(ctx, path);
     out->size = (int64_t)st.st_size;
     if (!(!standard && S_ISREG(st.st_mode) ? read_head(ctx, out) : read_bytes(ctx, out)))
         return false;

@@ -231,6 +231,8 @@ tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
         error = tlnmf_record_create(ctx, model);
     if (error == TLNMF_OK)
         error = tl_record_keep_if(put_lesson(ctx, &l, *model), model);
+    if (error == TLNMF_OK)
+        tl_report_end(ctx->monitor);
     tl_blend_free(l.blend);
     tl_unlabelled_free(&l.found);
     return tl_sound_explain(ctx, sound, error);
@@ -419,7 +421,8 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
                            .residual = s->residual,
                            .threads = s->threads,
                            .write = write,
-                           .user = user};
+                           .user = user,
+                           .named = report};
     tl_scope outer;
     TRY(put_plan(ctx, j, report));
     double eps, unexplained = NAN;

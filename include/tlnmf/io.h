@@ -50,7 +50,8 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
  *
  * Arrays are the datasets /Phi /W /H /X /V /unmixing /mixing, /trace/NAME, and /arrays/NAME for all
  * others. In .npz and .mat files they have the names of the record, with trace_C for trace.C and
- * two underscores for every other dot.
+ * two underscores for every other dot. MATLAB has no arrays of one dimension: in a .mat file, an
+ * array {7} of a name that is not in the table of results is read back as {7, 1}.
  *
  * The summary is a JSON object: the dataset /summary (.h5), the member summary.json (.npz), or the
  * variable summary (.mat). If the record has a text `summary`, that text is the object, and its
@@ -63,8 +64,9 @@ TLNMF_API tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, con
  * are also arrays. */
 TLNMF_API tlnmf_error tlnmf_io_write_model(tlnmf_ctx *ctx, const char *path,
                                            const tlnmf_record *model);
-/* Stores the next `count` numbers of an array, in C order, in x; returns nonzero on failure.
- * tlnmf_fail with the context of the call names the cause. */
+/* Stores the next `count` numbers of an array, in C order, in x; returns nonzero on failure, which
+ * ends the call with TLNMF_ERR_CALLBACK. tlnmf_fail with the context of the call names the cause.
+ */
 typedef int (*tlnmf_io_next_fn)(double *x, int64_t count, void *user);
 /* The same with an H of K x N that comes in pieces, so that no process needs to hold all of it. The
  * record's own H is ignored. HDF5 files are written piece by piece; for .npz, .mat, standard

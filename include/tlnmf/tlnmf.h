@@ -183,8 +183,8 @@ TLNMF_API const char *tlnmf_message(const tlnmf_ctx *ctx);
 /* The error of that call; TLNMF_OK if no call has failed. */
 TLNMF_API tlnmf_error tlnmf_last_error(const tlnmf_ctx *ctx);
 /* For libraries built on this one: copies the message and returns `error`, so that a function can
- * end with `return tlnmf_fail(..)`. In a function that reads or writes samples or numbers for a
- * call, it names the cause of a failure: the message of the call ends with it. */
+ * end with `return tlnmf_fail(..)`. In a function that reads or writes samples or numbers, sums
+ * or broadcasts for a call, it names the cause of a failure: the message ends with it. */
 TLNMF_API tlnmf_error tlnmf_fail(tlnmf_ctx *ctx_or_null, tlnmf_error error, const char *text);
 /* For libraries built on this one: reports that `done` of `total` units of work are done (total 0:
  * not known) to the progress function, every few milliseconds at most. Returns nonzero if the
@@ -551,7 +551,7 @@ TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *m
 /* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply with this
  * frame alone. In tlnmf_apply with several frames all stop together, so h differs: with the default
  * tolerances usually by less than 2e-5 of the largest entry, more if the frame has several minima.
- * A silent frame has h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
+ * If |y|^2 <= 1e-16 eps, h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
 TLNMF_API tlnmf_error tlnmf_applier_frame(tlnmf_ctx *ctx, tlnmf_applier *applier, const double *y,
                                           double *h, double *x_or_null);
 TLNMF_API void tlnmf_applier_free(tlnmf_applier *applier);

@@ -101,8 +101,8 @@ class Applied(Record):
 class Applier:
     """Fits h frame by frame with the Phi and W of a model, which are checked only once.
 
-    The options J, tol and grad_tol and the results are the same as for `apply`. A silent frame has
-    h = 0.
+    The options J, tol and grad_tol and the results are the same as for `apply`. A frame of
+    zeros has h = 0.
 
     Examples
     --------

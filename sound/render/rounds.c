@@ -97,6 +97,21 @@ static void take_ready(rendering *j)
         tl_share(l->outputs, 1, add_envelope, j);
 }
 
+/* The error of a write function that returned `status` for output o. */
+static tlnmf_error refuse_write(const rendering *j, int64_t o, int64_t count, int status)
+{
+    const char *name = NULL;
+    char text[120], numbered[40];
+    if (j->run->named != NULL)
+        name = tlnmf_record_get_text_at(j->run->named, "names", (size_t)o);
+    snprintf(numbered, sizeof numbered, "output %lld", (long long)o);
+    snprintf(text, sizeof text, "the callback returned %d for samples %lld to %lld", status,
+             (long long)j->from, (long long)(j->from + count) - 1);
+    return tl_fail(j->ctx, TLNMF_ERR_CALLBACK, "writing %s%s%s failed at sample %lld: %s",
+                   name != NULL ? "the stem \"" : "", name != NULL ? name : numbered,
+                   name != NULL ? "\"" : "", (long long)j->from, tl_cause_or(j->ctx, text));
+}
+
 /* Writes the finished samples on the calling thread, while other threads run the next round. */
 static bool write_waiting(void *self)
 {
@@ -104,15 +119,10 @@ static bool write_waiting(void *self)
     int64_t count = j->count;
     j->count = 0;
     for (int64_t o = 0; count > 0 && j->error == TLNMF_OK && o < j->passes.outputs; o++) {
-        char text[120];
         tl_cause_forget(j->ctx);
         int status = j->run->write(o, j->from, count, output_of(j, o), j->run->user);
-        snprintf(text, sizeof text, "the callback returned %d for samples %lld to %lld", status,
-                 (long long)j->from, (long long)(j->from + count) - 1);
         if (status != 0)
-            j->error =
-                tl_fail(j->ctx, TLNMF_ERR_CALLBACK, "writing output %lld failed at sample %lld: %s",
-                        (long long)o, (long long)j->from, tl_cause_or(j->ctx, text));
+            j->error = refuse_write(j, o, count, status);
     }
     return j->error == TLNMF_OK;
 }

@@ -20,8 +20,9 @@ typedef struct tl_separate_run {
     /* Receives each output once, from its first frame to its last; NULL if only H is wanted. */
     int (*write)(int64_t output, int64_t first, int64_t count, const double *x, void *user);
     void *user;
-    double *unexplained; /* receives the part of the power above the model; or NULL */
-    double *H;           /* K x N, N = tl_frames_count(..); NULL if not wanted */
+    const tlnmf_record *named; /* its `names` are those of the outputs; NULL: they have none */
+    double *unexplained;       /* receives the part of the power above the model; or NULL */
+    double *H;                 /* K x N, N = tl_frames_count(..); NULL if not wanted */
     tl_envelope_request envelope;
 } tl_separate_run;
 

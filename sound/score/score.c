@@ -186,6 +186,8 @@ tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *e
     tl_scope outer;
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = score_all(ctx, &signals, settings, match, all, scores);
+    if (error == TLNMF_OK)
+        tl_report_end(ctx->monitor);
     tl_monitor_leave(ctx->monitor, &outer);
     tl_release(&ctx->hooks, memory);
     return error;

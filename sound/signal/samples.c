@@ -272,6 +272,7 @@ typedef struct given_label {
 enum { SHOWN = 3 };
 typedef struct label_warnings {
     int64_t late, points;
+    bool single; /* one label: without samples it is an error; of a track it is skipped */
 } label_warnings;
 
 static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_label *g,
@@ -279,7 +280,6 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
 {
     const double tolerance = 0.05; /* seconds: editors round the end of a recording */
     char trimmed[TL_LABEL];
-    int64_t source;
     if (trim(g->name, trimmed)[0] == '\0')
         return tl_fail(ctx, TLNMF_ERR_DATA, "the label at %g s has no name: which source is it?",
                        g->start);
@@ -290,8 +290,18 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "the label \"%s\" has invalid frequencies: from %g to %g Hz", trimmed,
                        g->low, g->high);
-    TRY(find_source(ctx, sound, trimmed, &source));
+    tl_span span = {.start = to_sample(sound, g->start),
+                    .end = to_sample(sound, g->end),
+                    .low = g->low / sound->rate,
+                    .high = g->high / sound->rate,
+                    .line = g->line};
     double length = (double)sound->sound.length / sound->rate;
+    if (w->single && span.end <= span.start)
+        return tl_fail(
+            ctx, TLNMF_ERR_DATA,
+            "the label \"%s\" from %g to %g s contains no sample: the sound ends at %g s", trimmed,
+            g->start, g->end, length);
+    TRY(find_source(ctx, sound, trimmed, &span.source));
     bool late = g->end > length + tolerance, point = !late && g->end == g->start;
     if (late && w->late++ < SHOWN)
         tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, but the sound ends at %g s",
@@ -300,12 +310,6 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
         tl_log(ctx, TLNMF_LOG_WARNING,
                "the label \"%s\" at %g s is a point: it does not say how long the source sounds",
                trimmed, g->start);
-    tl_span span = {.start = to_sample(sound, g->start),
-                    .end = to_sample(sound, g->end),
-                    .source = source,
-                    .low = g->low / sound->rate,
-                    .high = g->high / sound->rate,
-                    .line = g->line};
     return span.end > span.start ? add_span(ctx, sound, span) : TLNMF_OK;
 }
 
@@ -316,7 +320,7 @@ tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char
     TL_NEED(ctx, sound);
     TL_NEED(ctx, name);
     return add_label(ctx, sound, &(given_label){.name = name, .start = start, .end = end},
-                     &(label_warnings){0});
+                     &(label_warnings){.single = true});
 }
 
 static tlnmf_error check_heard(tlnmf_ctx *ctx, const tlnmf_sound *sound)

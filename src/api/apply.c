@@ -28,8 +28,10 @@ void tl_flat_start(const tlnmf_data *data, int64_t K, double eps, double *H)
         for (int64_t m = 0; m < data->M; m++)
             for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
                 power += data->R[m * data->T + t] * data->R[m * data->T + t];
+        /* At V = 0, H = 0 is the minimum; iterations would only come near it. */
+        bool zero = power == 0.0 || tl_data_is_silent(data, n);
         for (int64_t k = 0; k < K; k++)
-            H[k * data->N + n] = tl_data_is_silent(data, n) ? 0.0 : (power + eps) / (double)K;
+            H[k * data->N + n] = zero ? 0.0 : (power + eps) / (double)K;
     }
 }
 

@@ -141,15 +141,17 @@ tlnmf_error tl_comm_agree(tlnmf_ctx *ctx, tl_comm *comm, tlnmf_error error)
         bool all_failed = failures == comm->size; /* then no process is named */
         error = pass_on(ctx, comm, error, first, !all_failed);
     }
-    if (comm->failed && error == TLNMF_OK)
-        return tl_fail(ctx, TLNMF_ERR_CALLBACK, "a sum or broadcast over %d processes failed",
-                       comm->size);
-    return error;
+    if (!comm->failed || error != TLNMF_OK)
+        return error;
+    const char *cause = tl_cause_or(ctx, "");
+    return tl_fail(ctx, TLNMF_ERR_CALLBACK, "a sum or broadcast over %d processes failed%s%s",
+                   comm->size, cause[0] != '\0' ? ": " : "", cause);
 }
 
 tlnmf_error tlnmf_comm_agree(tlnmf_ctx *ctx, tlnmf_comm *comm, tlnmf_error error)
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, comm);
+    tl_cause_forget(ctx);
     return tl_comm_agree(ctx, comm, error);
 }

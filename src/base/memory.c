@@ -98,6 +98,8 @@ tlnmf_error tl_arena_create(tlnmf_ctx *ctx, const char *what, const tl_slot *tab
     if (total == SIZE_MAX)
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "%s would not fit the address space", what);
     unsigned char *base = tl_allocate(&ctx->hooks, total);
+    if (base == NULL && total < 100000)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%zu bytes)", what, total);
     if (base == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for %s (%.1f MB)", what,
                        (double)total / 1e6);

@@ -114,6 +114,7 @@ void tl_monitor_enter(tl_monitor *m, double seconds, tl_comm *frames_comm, tl_sc
         m->deadline = INFINITY;
         m->next = 0.0;
         m->now = tl_progress_of("");
+        m->cause[0] = '\0';
         atomic_store(&m->stop, TLNMF_OUTCOME_NOT_RUN);
         atomic_store(&m->vote, TLNMF_OUTCOME_NOT_RUN);
     }
@@ -243,6 +244,17 @@ void tl_report_units(tl_monitor *m, const char *stage, int64_t done, int64_t pla
     progress.iterations = planned;
     progress.C = C;
     progress.done = planned > 0 ? (double)done / (double)planned : NAN;
+    tl_report(m, &progress);
+}
+
+void tl_report_end(tl_monitor *m)
+{
+    if (m == NULL)
+        return;
+    tl_progress progress = m->now;
+    progress.complete = true;
+    progress.iteration = progress.iterations;
+    progress.done = 1.0;
     tl_report(m, &progress);
 }
 

@@ -55,7 +55,7 @@ struct tl_monitor {
 };
 
 /* Around a callback that may call tlnmf_fail: forgets the last cause; the cause since then, or the
- * fallback. */
+ * fallback. The outermost tl_monitor_enter() also forgets. */
 void tl_cause_forget(tlnmf_ctx *ctx);
 const char *tl_cause_or(const tlnmf_ctx *ctx, const char *fallback);
 
@@ -87,6 +87,8 @@ void tl_report(tl_monitor *m_or_null, const tl_progress *progress);
 /* Reports that `done` of `planned` units of a stage are finished. */
 void tl_report_units(tl_monitor *m_or_null, const char *stage, int64_t done, int64_t planned,
                      double C);
+/* Reports that the stage is complete: done = 1. */
+void tl_report_end(tl_monitor *m_or_null);
 /* Sets the progress that later polls report; does not report itself. */
 void tl_monitor_set(tl_monitor *m, const tl_progress *progress);
 

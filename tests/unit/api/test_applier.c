@@ -75,6 +75,45 @@ static void same_numbers_as_apply_without_allocation(void **state)
     assert_int_equal(c.live, 0);
 }
 
+/* h is 0 up to |y|^2 = 1e-16 eps, in tlnmf_apply with other frames as well. Of a quiet frame h is
+ * positive, but small compared with eps. */
+static void quiet_frames(void **state)
+{
+    (void)state;
+    static const double level[] = {1e-17, 1e-15, 1e-10, 1e-6}; /* |y|^2 / eps */
+    enum { LEVELS = sizeof level / sizeof *level };
+    double Y[AM * AN], two[AM * 2], y[AM] = {0}, h[AK];
+    tlnmf_applier *applier;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record *model = fit_model(Y);
+    tlnmf_settings *settings = new_settings(ctx, "apply", "");
+    double eps = tlnmf_record_get_real(model, "eps");
+    assert_ok(ctx, tlnmf_applier_create(ctx, model, settings, &applier));
+    for (int i = 0; i < LEVELS; i++) {
+        const int64_t shape[3] = {1, AM, 2};
+        tlnmf_record *applied;
+        char message[TLNMF_MESSAGE_SIZE];
+        y[2] = sqrt(level[i] * eps);
+        for (int m = 0; m < AM; m++) {
+            two[2 * m] = Y[m * AN];
+            two[2 * m + 1] = y[m];
+        }
+        assert_ok(ctx, tlnmf_applier_frame(ctx, applier, y, h, NULL));
+        assert_int_equal(tlnmf_simple_apply(model, two, shape, "", message, &applied), TLNMF_OK);
+        const double *H = tlnmf_record_get_array(applied, "H", NULL, NULL);
+        for (int k = 0; k < AK; k++) {
+            assert_int_equal(h[k] == 0.0, level[i] <= 1e-16);
+            assert_int_equal(H[2 * k + 1] == 0.0, level[i] <= 1e-16);
+            assert_true(h[k] < 1e-4 * eps && H[2 * k + 1] < 1e-3 * eps && H[2 * k] > 0.0);
+        }
+        tlnmf_record_free(applied);
+    }
+    tlnmf_applier_free(applier);
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_ctx_free(ctx);
+}
+
 static void silence_and_errors(void **state)
 {
     (void)state;
@@ -120,6 +159,7 @@ static void silence_and_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_numbers_as_apply_without_allocation),
+                                       cmocka_unit_test(quiet_frames),
                                        cmocka_unit_test(silence_and_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

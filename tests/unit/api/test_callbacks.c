@@ -38,6 +38,8 @@ static void failing_callbacks_are_callback_errors(void **state)
     assert_int_equal(
         tlnmf_separate(ctx, model, sound, take_apart, refuse_to_write, &limit, &report),
         TLNMF_ERR_CALLBACK);
+    assert_int_equal(strncmp(tlnmf_message(ctx), "writing the stem \"high\" failed at sample ", 41),
+                     0);
     assert_null(report);
     tlnmf_record_free(model);
     tlnmf_settings_free(take_apart);

@@ -8,8 +8,8 @@
  * fail: it records errors instead. */
 typedef struct told {
     int calls, complete, stop_at; /* stops at this complete iteration; 0: never */
-    double seconds;
-    char stages[64]; /* those seen, each followed by a space */
+    double seconds, done;         /* of the last call */
+    char stages[64];              /* those seen, each followed by a space */
     const char *wrong;
     pthread_mutex_t alone; /* held while the function runs: no other thread may call it then */
 } told;
@@ -60,6 +60,7 @@ static int watch(const tlnmf_record *progress, void *user)
     }
     t->calls++;
     t->seconds = seconds;
+    t->done = tlnmf_record_get_real(progress, "done");
     t->complete += tlnmf_record_get_integer(progress, "complete") == 1;
     int stop = t->stop_at > 0 && t->complete >= t->stop_at;
     pthread_mutex_unlock(&t->alone);
@@ -159,7 +160,8 @@ static void a_progress_function_does_not_change_the_result(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* Joint diagonalisation, the candidates of a separation, its stems. */
+/* Joint diagonalisation, the candidates of a separation, its stems, scores. The last report of a
+ * separation or score has done = 1. */
 static void other_calls_also_report(void **state)
 {
     (void)state;
@@ -170,10 +172,11 @@ static void other_calls_also_report(void **state)
     tlnmf_sound *sound = labelled_sound(ctx, x);
     tlnmf_settings *jd = new_settings(ctx, "jd", "J=5"),
                    *learn = new_settings(ctx, "learn", QUICK_SEPARATION),
-                   *take_apart = new_settings(ctx, "separate", "threads=1");
-    tlnmf_record *transform, *model, *report;
-    told t[3] = {{0}, {0}, {0}};
-    for (int i = 0; i < 3; i++)
+                   *take_apart = new_settings(ctx, "separate", "threads=1"),
+                   *score = new_settings(ctx, "score", "");
+    tlnmf_record *transform, *model, *report, *scores;
+    told t[4] = {{0}, {0}, {0}, {0}};
+    for (int i = 0; i < 4; i++)
         pthread_mutex_init(&t[i].alone, NULL);
     tlnmf_ctx_set_progress(ctx, watch, &t[0]);
     assert_ok(ctx, tlnmf_diagonalise(ctx, data, jd, NULL, &transform));
@@ -181,12 +184,19 @@ static void other_calls_also_report(void **state)
     assert_ok(ctx, tlnmf_learn_sources(ctx, sound, learn, &model));
     tlnmf_ctx_set_progress(ctx, watch, &t[2]);
     assert_ok(ctx, tlnmf_separate(ctx, model, sound, take_apart, NULL, NULL, &report));
-    for (int i = 0; i < 3; i++)
+    tlnmf_ctx_set_progress(ctx, watch, &t[3]);
+    assert_ok(ctx, tlnmf_score(ctx, x, x, (int64_t[]){1, LENGTH, CHANNELS}, score, &scores));
+    tlnmf_ctx_set_progress(ctx, watch, &t[2]);
+    for (int i = 0; i < 4; i++) {
         expect_well_told(&t[i]);
+        assert_true(i == 0 || t[i].done == 1.0);
+    }
     assert_string_equal(t[0].stages, "prepare jd ");
     assert_true(is_among(t[1].stages, "choose"));
     assert_string_equal(t[2].stages, "stems ");
     tlnmf_record_free(report);
+    tlnmf_record_free(scores);
+    tlnmf_settings_free(score);
     t[2].stop_at = 1;
     assert_ok(ctx, tlnmf_separate(ctx, model, sound, take_apart, NULL, NULL, &report));
     assert_string_equal(tlnmf_record_get_text(report, "outcome"), "cancelled");

@@ -95,6 +95,37 @@ static void no_release(void *block, void *user)
     fail_msg("there is nothing to release");
 }
 
+static void *at_most(size_t bytes, void *user)
+{
+    return bytes <= *(size_t *)user ? malloc(bytes) : NULL;
+}
+
+static void release(void *block, void *user)
+{
+    (void)user;
+    free(block);
+}
+
+static void missing_memory_has_a_size(void **state)
+{
+    (void)state;
+    size_t limit = SIZE_MAX;
+    tlnmf_ctx *ctx;
+    double *x;
+    void *block;
+    assert_int_equal(tlnmf_ctx_create_with(at_most, release, &limit, &ctx), TLNMF_OK);
+    limit = 0;
+    tl_slot few[] = {TL_SLOT(x, 80)}, many[] = {TL_SLOT(x, 320000)};
+    assert_int_equal(TL_ARENA(ctx, "few numbers", few, &block), TLNMF_ERR_MEMORY);
+    size_t bytes = 0;
+    assert_int_equal(sscanf(tlnmf_message(ctx), "no memory for few numbers (%zu bytes)", &bytes),
+                     1);
+    assert_true(bytes >= sizeof(double[80]) && bytes < 2 * sizeof(double[80]));
+    assert_int_equal(TL_ARENA(ctx, "many numbers", many, &block), TLNMF_ERR_MEMORY);
+    assert_string_equal(tlnmf_message(ctx), "no memory for many numbers (2.6 MB)");
+    tlnmf_ctx_free(ctx);
+}
+
 static void half_an_allocator_is_refused(void **state)
 {
     (void)state;
@@ -144,6 +175,7 @@ int main(void)
         cmocka_unit_test(own_normals_have_the_right_moments),
         cmocka_unit_test(arena_is_aligned_zeroed_and_disjoint),
         cmocka_unit_test(names_are_pinned),
+        cmocka_unit_test(missing_memory_has_a_size),
         cmocka_unit_test(half_an_allocator_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,18 +130,18 @@ static void test_refused(void **state)
 
     (void)state;
     remove_files(0);
-    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s), TLNMF_ERR_OUTPUT,
-                 "x.h5: cannot write H: it could not be collected");
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s),
+                 TLNMF_ERR_CALLBACK, "x.h5: cannot write H: the callback returned 1");
     s = (source){.end = 150, .bad = INT64_MAX};
-    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.npz", model, N, next, &s), TLNMF_ERR_OUTPUT,
-                 "x.npz: cannot write H: it could not be collected");
+    assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.npz", model, N, next, &s),
+                 TLNMF_ERR_CALLBACK, "x.npz: cannot write H: the callback returned 1");
     static const char *const names[] = {"x.h5", "x.npz"};
     for (int i = 0; i < 2; i++) {
         char expected[64];
         snprintf(expected, sizeof expected, "%s: cannot write H: process 3 is lost", names[i]);
         s = (source){.end = 150, .bad = INT64_MAX, .ctx = ctx};
         assert_error(ctx, tlnmf_io_write_model_from(ctx, names[i], model, N, next, &s),
-                     TLNMF_ERR_OUTPUT, expected);
+                     TLNMF_ERR_CALLBACK, expected);
     }
     s = (source){.end = INT64_MAX, .bad = 250};
     assert_error(ctx, tlnmf_io_write_model_from(ctx, "x.h5", model, N, next, &s), TLNMF_ERR_OUTPUT,

@@ -86,6 +86,10 @@ static void columns_by_name_and_number(void **state)
     put_file("x.csv", three, strlen(three));
     assert_fails("x.csv:drop=time", TLNMF_ERR_INPUT, "x.csv: no column \"time\"; it has 4 columns");
     assert_fails("x.csv:columns=5", TLNMF_ERR_INPUT, "x.csv: no column \"5\"; it has 4 columns");
+    assert_fails("x.csv:foo", TLNMF_ERR_INPUT,
+                 "x.csv: \"foo\" is not a suffix; text tables take header, no-header, index, "
+                 "no-index, columns= and drop=");
+    assert_fails("gone.csv:foo", TLNMF_ERR_INPUT, "gone.csv:foo: No such file or directory");
     assert_fails("x.csv:drop=1,2,3,4", TLNMF_ERR_INPUT, "x.csv: no column is left");
     put_file("x.csv", text, strlen(text));
     assert_fails("x.csv:drop=d", TLNMF_ERR_INPUT,

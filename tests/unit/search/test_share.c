@@ -15,6 +15,7 @@ typedef struct saved {
 /* The input and the result of one process. */
 typedef struct part {
     const double *Y;
+    tlnmf_ctx *ctx;             /* of the process */
     const char *const *options; /* pairs of a name and a value; ends with NULL */
     int64_t stop_after;         /* iterations until the progress function stops the run; 0: never */
     int64_t allocations;        /* until allocations fail; 0: no limit */
@@ -142,6 +143,8 @@ static void fit_on(process *m)
         tlnmf_ctx_create_with(limited, release, p, &ctx);
     else
         tlnmf_ctx_create(&ctx);
+    p->ctx = ctx;
+    tlnmf_fail(ctx, TLNMF_ERR_INPUT, "an earlier failure"); /* must not be named as a cause */
     p->error =
         tlnmf_comm_create(ctx, m->all->size, m->rank, p->sum != NULL ? p->sum : sum_over_processes,
                           broadcast_to_processes, m, &sums);
@@ -459,6 +462,14 @@ static int fails(double *x, int64_t count, void *user)
     return 1;
 }
 
+/* Names a cause. */
+static int is_cut_off(double *x, int64_t count, void *user)
+{
+    process *m = user;
+    (void)x, (void)count;
+    return (int)tlnmf_fail(((part *)m->arg)->ctx, TLNMF_ERR_CALLBACK, "the network is down");
+}
+
 static void a_sum_that_fails_is_an_error(void **state)
 {
     (void)state;
@@ -471,6 +482,23 @@ static void a_sum_that_fails_is_an_error(void **state)
     for (int r = 0; r < 2; r++) {
         assert_int_equal(parts[r].error, TLNMF_ERR_CALLBACK);
         assert_string_equal(parts[r].message, "a sum or broadcast over 2 processes failed");
+    }
+    free(Y);
+}
+
+static void a_sum_names_its_cause(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"k", "2", NULL};
+    double *Y = new_Y();
+    part parts[2];
+    for (int r = 0; r < 2; r++)
+        parts[r] = (part){.Y = Y, .options = options, .sum = is_cut_off};
+    run_parts(2, FORWARDS, parts);
+    for (int r = 0; r < 2; r++) {
+        assert_int_equal(parts[r].error, TLNMF_ERR_CALLBACK);
+        assert_string_equal(parts[r].message,
+                            "a sum or broadcast over 2 processes failed: the network is down");
     }
     free(Y);
 }
@@ -501,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_stop_on_one_process_stops_all),
         cmocka_unit_test(an_error_on_one_process_fails_all),
         cmocka_unit_test(a_sum_that_fails_is_an_error),
+        cmocka_unit_test(a_sum_names_its_cause),
         cmocka_unit_test(ranks_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,30 @@ static void expect(const tl_caveats *caveats, uint64_t sources, const char *text
         fail_msg("\"%s\" instead of \"%s\"", caveats->count > 0 ? caveats->text[0] : "", text);
 }
 
+/* A label without samples does not name a source. */
+static void a_label_contains_samples(void **state)
+{
+    (void)state;
+    static const double spans[][2] = {{30.0, 40.0}, {1.0, 1.02}, {0.5, 0.5}};
+    tlnmf_ctx *ctx = new_ctx();
+    double *x = play();
+    tlnmf_sound *sound;
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, HZ, 1, HZ, &sound));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(tlnmf_sound_add_label(ctx, sound, "far", spans[i][0], spans[i][1]),
+                         TLNMF_ERR_DATA);
+    assert_int_equal(tlnmf_sound_add_label(ctx, sound, "far", 30.0, 40.0), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "the label \"far\" from 30 to 40 s contains no sample: "
+                                            "the sound ends at 1 s");
+    assert_null(tlnmf_record_get_text_at(tlnmf_sound_record(sound), "names", 0));
+    assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "near", 0.9, 1.02));
+    assert_string_equal(tlnmf_record_get_text_at(tlnmf_sound_record(sound), "names", 0), "near");
+    assert_int_equal(tlnmf_record_get_integer(tlnmf_sound_record(sound), "labels"), 1);
+    tlnmf_sound_free(sound);
+    free(x);
+    tlnmf_ctx_free(ctx);
+}
+
 static void correct_labels_pass(void **state)
 {
     track t = correct();
@@ -250,6 +274,7 @@ static void texts_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_label_contains_samples),
         cmocka_unit_test(correct_labels_pass),
         cmocka_unit_test(late_and_early_labels_are_found),
         cmocka_unit_test(exchanged_names_are_found),
