@@ -551,7 +551,8 @@ TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *m
 /* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply with this
  * frame alone. In tlnmf_apply with several frames all stop together, so h differs: with the default
  * tolerances usually by less than 2e-5 of the largest entry, more if the frame has several minima.
- * If |y|^2 <= 1e-16 eps, h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
+ * If |y|^2 <= 1e-16 eps, h = 0. x_or_null receives the M coefficients Phi y, whose squares are V.
+ */
 TLNMF_API tlnmf_error tlnmf_applier_frame(tlnmf_ctx *ctx, tlnmf_applier *applier, const double *y,
                                           double *h, double *x_or_null);
 TLNMF_API void tlnmf_applier_free(tlnmf_applier *applier);
