@@ -144,9 +144,12 @@ bool io_source_open(tlnmf_ctx *ctx, const char *path, io_source *out)
         out->format = format_of_content(out);
     if (out->format != IO_FORMAT_UNKNOWN)
         return true;
+    bool is_record = out->head_size >= 8 && memcmp(out->head, "tlnmfrec", 8) == 0;
     io_source_close(out);
     return io_fail(ctx, TLNMF_ERR_INPUT,
-                   "%s: unknown format; .npy, .npz, HDF5, MATLAB and text tables are read",
+                   is_record
+                       ? "%s: a checkpoint, which only --resume reads"
+                       : "%s: unknown format; .npy, .npz, HDF5, MATLAB and text tables are read",
                    out->name);
 }
 

@@ -203,6 +203,31 @@ static void unwatch(const cli_call *call)
     kept.state = NULL;
 }
 
+/* Prints how many units were finished: starts, whose tables end in ".units" and whose rows begin
+ * with 1 if they are finished; or candidates of a separation, which are arrays "learn.N". */
+static void say_resumed(const cli_call *call)
+{
+    bool separates = strcmp(call->command->name, "separate") == 0;
+    int64_t finished = 0, shape[TLNMF_MAX_DIMENSIONS];
+    const char *name;
+    for (size_t i = 0; (name = tlnmf_record_name(kept.state, i)) != NULL; i++) {
+        int32_t dimensions = 0;
+        const double *x = tlnmf_record_get_array(kept.state, name, &dimensions, shape);
+        size_t length = strlen(name);
+        finished += x != NULL && strncmp(name, "learn.", 6) == 0 &&
+                    strspn(name + 6, "0123456789") == length - 6;
+        if (x == NULL || dimensions != 2 || length < 6 || strcmp(name + length - 6, ".units") != 0)
+            continue;
+        for (int64_t row = 0; row < shape[0]; row++)
+            finished += x[row * shape[1]] == 1.0;
+    }
+    if (finished > 0)
+        cli_say(call->command, "resumed from %s: %lld finished %s%s", kept.path,
+                (long long)finished, separates ? "candidate" : "start", cli_plural(finished));
+    else
+        cli_say(call->command, "resumed from %s", kept.path);
+}
+
 int cli_checkpoint_begin(const cli_call *call)
 {
     bool resumes = cli_asked.resume != NULL || kept.begun;
@@ -223,6 +248,8 @@ int cli_checkpoint_begin(const cli_call *call)
     bool found = tlnmf_record_count(kept.state) > 0;
     if (cli_asked.resume != NULL && !kept.begun && !found)
         cli_say(call->command, "%s: no checkpoint yet, the run begins anew", kept.path);
+    else if (!kept.begun && found && cli_is_first())
+        say_resumed(call);
     kept.begun = true;
     tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);
     tlnmf_ctx_set_resume(call->ctx, found ? kept.state : NULL);

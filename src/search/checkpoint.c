@@ -368,7 +368,7 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     c->section = task->section;
     c->stage = -1;
     /* eps of distributed frames is a mean over processes: its last bit depends on their number */
-    snprintf(words, sizeof words, "engine=%s floor=%.17g", pool->plan.engine->name,
+    snprintf(words, sizeof words, "engine=%s eps=%.15g", pool->plan.engine->name,
              frames == NULL ? task->eps : 0.0);
     TRY(tl_checkpoint_identify(pool->ctx, u, c->section, pool->data, &pool->starts.given, task->opt,
                                words));

@@ -35,6 +35,15 @@ for command in many jd traced; do
         esac
         check "$command: SIG$signal leaves a checkpoint" [ -s $command.h5.checkpoint ]
         absent $command.h5
+        if [ $command-$signal = many-KILL ]; then
+            expect 3 "" "tlnmf info: many.h5.checkpoint: a checkpoint, which only --resume reads" \
+                tlnmf info many.h5.checkpoint
+            cp many.h5.checkpoint told.checkpoint
+            expect 0 ... ... ${many/-q/} --resume --checkpoint told.checkpoint -o told.h5
+            told="resumed from told.checkpoint: [1-9][0-9]* finished starts\?"
+            check "the program says what it has resumed" [ "$(grep -c "$told" "$err")" -eq 1 ]
+            rm told.h5
+        fi
         expect 0 ... "" ${!command} --resume -o $command.h5
         check "$command: after SIG$signal the same bytes" cmp $command.h5 $command.whole.h5
         check "$command: nothing else remains" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
@@ -102,7 +111,7 @@ expect 3 "" "tlnmf fit: the checkpoint has k=3, but this run has k=2" $fit -k 2 
 expect 3 "" "tlnmf fit: the checkpoint has seed=1, but this run has seed=5" $fit -k 3 --seed 5 --resume
 tlnmf simulate gcm --s 3 --m 12 --n 40 --seed-data 9 -o other.npy
 expect 3 "" ... tlnmf fit other.npy -k 3 --starts 24 $paper --exchange -q -o many.h5 --resume
-check "other data" grep -q "the checkpoint has floor=" "$err"
+check "other data" grep -q "the checkpoint has eps=" "$err"
 expect 5 "" "tlnmf fit: many.h5.checkpoint: a checkpoint of an earlier run; --resume continues it, --force starts anew" \
     $fit -k 3
 

@@ -249,7 +249,7 @@ static void refuses_other_settings_and_data(void **state)
     double Y[S * 8 * 20];
     simulate_gcm(p.ctx, (gcm_recipe){S, 8, 20, 3, 1, 3, TL_STREAM_OWN}, Y, NULL, NULL);
     louder.data = data_of(p.ctx, Y, S, 8, 20);
-    assert_refused(&louder, &k.kept[1], "the checkpoint has floor=");
+    assert_refused(&louder, &k.kept[1], "the checkpoint has eps=");
     tlnmf_settings_set_text(p.ctx, p.settings, "eps", "1e-3");
     tlnmf_settings_set_text(p.ctx, louder.settings, "eps", "1e-3");
     forget(&k);
