@@ -203,7 +203,8 @@ static void unwatch(const cli_call *call)
     kept.state = NULL;
 }
 
-/* Prints how many units were finished: starts, whose tables end in ".units" and whose rows begin
+/* Prints how many units were finished: runs (a start has one for each method), whose tables end in
+ * ".units" and whose rows begin
  * with 1 if they are finished; or candidates of a separation, which are arrays "learn.N". */
 static void say_resumed(const cli_call *call)
 {
@@ -223,7 +224,7 @@ static void say_resumed(const cli_call *call)
     }
     if (finished > 0)
         cli_say(call->command, "resumed from %s: %lld finished %s%s", kept.path,
-                (long long)finished, separates ? "candidate" : "start", cli_plural(finished));
+                (long long)finished, separates ? "candidate" : "run", cli_plural(finished));
     else
         cli_say(call->command, "resumed from %s", kept.path);
 }

@@ -40,7 +40,7 @@ for command in many jd traced; do
                 tlnmf info many.h5.checkpoint
             cp many.h5.checkpoint told.checkpoint
             expect 0 ... ... ${many/-q/} --resume --checkpoint told.checkpoint -o told.h5
-            told="resumed from told.checkpoint: [1-9][0-9]* finished starts\?"
+            told="resumed from told.checkpoint: [1-9][0-9]* finished runs\?"
             check "the program says what it has resumed" [ "$(grep -c "$told" "$err")" -eq 1 ]
             rm told.h5
         fi
