@@ -400,7 +400,8 @@ TLNMF_API const char *tlnmf_nearest(const char *word, const char *const *names, 
  * rank(Sigma_n) columns, without loss. */
 typedef struct tlnmf_data tlnmf_data;
 
-/* Y has the shape {S, M, N}. tlnmf_ctx_set_threads sets the number of threads. */
+/* Y has the shape {S, M, N}. tlnmf_ctx_set_threads sets the number of threads. Memory: at most the
+ * bytes of Y if S = 1, three times as many if S > 1, plus 128 N + 512 M + 8192 bytes. */
 TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y,
                                                    const int64_t shape[3], tlnmf_data **out);
 /* Sigma has the shape {N, M, M}: symmetric and positive semidefinite. */
@@ -551,7 +552,8 @@ TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *m
 /* h receives the K activations of the frame y (M numbers), the same as from tlnmf_apply with this
  * frame alone. In tlnmf_apply with several frames all stop together, so h differs: with the default
  * tolerances usually by less than 2e-5 of the largest entry, more if the frame has several minima.
- * If |y|^2 <= 1e-16 eps, h = 0. x_or_null receives the M coefficients Phi y, whose squares are V. */
+ * If |y|^2 <= 1e-16 eps, h = 0. x_or_null receives the M coefficients Phi y, whose squares are V.
+ */
 TLNMF_API tlnmf_error tlnmf_applier_frame(tlnmf_ctx *ctx, tlnmf_applier *applier, const double *y,
                                           double *h, double *x_or_null);
 TLNMF_API void tlnmf_applier_free(tlnmf_applier *applier);
