@@ -400,7 +400,8 @@ TLNMF_API const char *tlnmf_nearest(const char *word, const char *const *names, 
  * rank(Sigma_n) columns, without loss. */
 typedef struct tlnmf_data tlnmf_data;
 
-/* Y has the shape {S, M, N}. tlnmf_ctx_set_threads sets the number of threads. */
+/* Y has the shape {S, M, N}. tlnmf_ctx_set_threads sets the number of threads. Memory: at most the
+ * bytes of Y if S = 1, three times as many if S > 1, plus 128 N + 512 M + 8192 bytes. */
 TLNMF_API tlnmf_error tlnmf_data_from_realisations(tlnmf_ctx *ctx, const double *Y,
                                                    const int64_t shape[3], tlnmf_data **out);
 /* Sigma has the shape {N, M, M}: symmetric and positive semidefinite. */

@@ -124,6 +124,62 @@ static void notes_compress_to_a_few_columns(void **state)
 }
 
 /* One realisation is kept as it is, without its silent frames. */
+typedef struct usage {
+    size_t held, most;
+} usage;
+
+enum { HEAD = 64 }; /* bytes before a block, which hold its size */
+
+static void *allocate_metered(size_t bytes, void *user)
+{
+    usage *u = user;
+    char *block = malloc(bytes + HEAD);
+    assert_non_null(block);
+    memcpy(block, &bytes, sizeof bytes);
+    u->held += bytes;
+    u->most = u->held > u->most ? u->held : u->most;
+    return block + HEAD;
+}
+
+static void release_metered(void *block, void *user)
+{
+    size_t bytes;
+    if (block == NULL)
+        return;
+    memcpy(&bytes, (char *)block - HEAD, sizeof bytes);
+    ((usage *)user)->held -= bytes;
+    free((char *)block - HEAD);
+}
+
+/* The bound of tlnmf_data_from_realisations. */
+static void memory_stays_below_its_bound(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{1, 64, 1600}, {1, 4, 3000}, {4, 64, 300}, {30, 16, 500},
+                                        {90, 40, 50},  {3, 20, 100}, {100, 400, 1}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        usage u = {0, 0};
+        tlnmf_ctx *ctx;
+        tlnmf_data *data;
+        tl_rng rng;
+        const int64_t *shape = shapes[i], count = shape[0] * shape[1] * shape[2];
+        tl_rng_seed(&rng, TL_STREAM_OWN, 77, i);
+        double *Y = new_normals(&rng, count);
+        assert_int_equal(tlnmf_ctx_create_with(allocate_metered, release_metered, &u, &ctx),
+                         TLNMF_OK);
+        size_t before = u.most = u.held, bytes = (size_t)count * sizeof *Y;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, shape, &data));
+        size_t bound = (shape[0] == 1 ? 1 : 3) * bytes + 128 * (size_t)shape[2] +
+                       512 * (size_t)shape[1] + 8192;
+        if (u.most - before > bound || (shape[0] == 1 && u.most - before < bytes))
+            fail_msg("shape %zu: %zu bytes, the bound is %zu", i, u.most - before, bound);
+        tlnmf_data_free(data);
+        tlnmf_ctx_free(ctx);
+        assert_int_equal(u.held, 0);
+        free(Y);
+    }
+}
+
 static void one_realisation_keeps_its_bits(void **state)
 {
     (void)state;
@@ -327,6 +383,7 @@ int main(void)
         cmocka_unit_test(rank_is_found),
         cmocka_unit_test(equal_counts_are_not_one_column_per_frame),
         cmocka_unit_test(notes_compress_to_a_few_columns),
+        cmocka_unit_test(memory_stays_below_its_bound),
         cmocka_unit_test(one_realisation_keeps_its_bits),
         cmocka_unit_test(covariances_match_realisations),
         cmocka_unit_test(unusable_realisations_are_refused),
