@@ -170,7 +170,8 @@ static void look(tl_monitor *m, double time)
         atomic_store(&m->stop, TLNMF_OUTCOME_CANCELLED);
     if (time > m->deadline)
         ask_to_stop(m, TLNMF_OUTCOME_TIME);
-    pthread_mutex_lock(&m->lock);
+    if (pthread_mutex_trylock(&m->lock) != 0)
+        return; /* a report is under way; perhaps its progress function polls */
     m->now.complete = false;
     call(m, &m->now);
     pthread_mutex_unlock(&m->lock);

@@ -129,6 +129,28 @@ static void other_libraries_poll(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+static int poll_again(const tlnmf_record *progress, void *user)
+{
+    (void)progress;
+    return tlnmf_poll(user, "read", 0.0, 1.0);
+}
+
+/* It would wait for itself if a poll waited for the report. */
+static void a_progress_function_may_poll(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tl_progress progress = tl_progress_of("nmf");
+    tl_scope outer;
+    ctx->monitor->every = 0.0;
+    tlnmf_ctx_set_progress(ctx, poll_again, ctx);
+    tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
+    tl_report(ctx->monitor, &progress);
+    assert_false(tl_poll(ctx->monitor));
+    tl_monitor_leave(ctx->monitor, &outer);
+    tlnmf_ctx_free(ctx);
+}
+
 /* Also if the start that is kept had finished before. */
 static void cancelling_a_later_start_is_reported(void **state)
 {
@@ -321,6 +343,7 @@ int main(void)
         cmocka_unit_test(every_poll_can_stop_new_data),
         cmocka_unit_test(nested_calls_have_their_own_deadlines),
         cmocka_unit_test(other_libraries_poll),
+        cmocka_unit_test(a_progress_function_may_poll),
         cmocka_unit_test(cancelling_a_later_start_is_reported),
         cmocka_unit_test(time_ends_a_run),
         cmocka_unit_test(stop_reasons_are_distinguished),
