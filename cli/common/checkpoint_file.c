@@ -20,6 +20,8 @@ static struct {
     tlnmf_record *state; /* to resume from */
     double every;        /* seconds */
     bool begun, warned;
+    bool resumed;     /* the run began with a state, */
+    int64_t finished; /* which had so many finished units */
     struct stat last; /* the file of this process, as it was written or read */
 } kept;
 
@@ -203,12 +205,11 @@ static void unwatch(const cli_call *call)
     kept.state = NULL;
 }
 
-/* Prints how many units were finished: runs (a start has one for each method), whose tables end in
- * ".units" and whose rows begin
- * with 1 if they are finished; or candidates of a separation, which are arrays "learn.N". */
-static void say_resumed(const cli_call *call)
+/* The number of finished units: runs (a start has one for each method), whose tables end in
+ * ".units" and whose rows begin with 1 if they are finished; or candidates of a separation, which
+ * are arrays "learn.N". */
+static int64_t count_finished(void)
 {
-    bool separates = strcmp(call->command->name, "separate") == 0;
     int64_t finished = 0, shape[TLNMF_MAX_DIMENSIONS];
     const char *name;
     for (size_t i = 0; (name = tlnmf_record_name(kept.state, i)) != NULL; i++) {
@@ -222,9 +223,17 @@ static void say_resumed(const cli_call *call)
         for (int64_t row = 0; row < shape[0]; row++)
             finished += x[row * shape[1]] == 1.0;
     }
-    if (finished > 0)
+    return finished;
+}
+
+/* After a run that the checkpoint was accepted for. */
+static void say_resumed(const cli_call *call)
+{
+    bool separates = strcmp(call->command->name, "separate") == 0;
+    if (kept.finished > 0)
         cli_say(call->command, "resumed from %s: %lld finished %s%s", kept.path,
-                (long long)finished, separates ? "candidate" : "run", cli_plural(finished));
+                (long long)kept.finished, separates ? "candidate" : "run",
+                cli_plural(kept.finished));
     else
         cli_say(call->command, "resumed from %s", kept.path);
 }
@@ -249,8 +258,10 @@ int cli_checkpoint_begin(const cli_call *call)
     bool found = tlnmf_record_count(kept.state) > 0;
     if (cli_asked.resume != NULL && !kept.begun && !found)
         cli_say(call->command, "%s: no checkpoint yet, the run begins anew", kept.path);
-    else if (!kept.begun && found && cli_is_first())
-        say_resumed(call);
+    else if (!kept.begun && found) {
+        kept.resumed = true;
+        kept.finished = count_finished();
+    }
     kept.begun = true;
     tlnmf_ctx_set_checkpoint(call->ctx, kept.every, save, NULL);
     tlnmf_ctx_set_resume(call->ctx, found ? kept.state : NULL);
@@ -285,6 +296,8 @@ void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time)
     bool done = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
     bool wanted = out_of_time && (cli_asked.checkpoint != NULL || cli_asked.resume != NULL);
     unwatch(call);
+    if (done && kept.resumed && cli_is_first())
+        say_resumed(call);
     if (exists && ((done && wanted) || code == EXIT_INTERRUPTED))
         cli_say(call->command, "--resume%s continues from %s", done ? " --force" : "",
                 kept.path); /* the output is there */
