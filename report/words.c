@@ -96,8 +96,8 @@ static bool is_own(const page_model *m)
 /* How well a model explains a recording that it was not learnt from. */
 static void say_applied(io_buffer *page, const page_model *m)
 {
-    page_raw(page, "<p><b>How well:</b> not estimated, because the model was learnt from another "
-                   "recording. Listen to the stems.</p>");
+    page_raw(page, "<p><b>How well:</b> not estimated. A model can only be judged on the recording "
+                   "that it was learnt from. Listen to the stems.</p>");
     if (json_is_false(find(m, "fits")))
         page_format(page,
                     "<p class=\"notes\">The model does not explain %.0f %% of the power: the "

@@ -53,9 +53,9 @@ TLNMF_API tlnmf_error tlnmf_sound_from_array(tlnmf_ctx *ctx, const double *x, in
 TLNMF_API tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *sound, double rate,
                                            tlnmf_sound **out);
 /* Adds a label: the source `name` sounds from `start` to `end`, in seconds. Sources are numbered in
- * the order in which they are first named; spaces around a name are ignored. Labels are clipped to
- * the sound, with a warning to the log; one that contains no sample is TLNMF_ERR_DATA. Add labels
- * before threads share the sound. */
+ * the order in which they are first named; spaces around a name are ignored. A label that ends
+ * after the sound is cut, with a warning to the log; one that starts below 0 or contains no sample
+ * is TLNMF_ERR_DATA. Add labels before threads share the sound. */
 TLNMF_API tlnmf_error tlnmf_sound_add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const char *name,
                                             double start, double end);
 /* Adds all labels of a track: a record with the arrays start and end and the texts name, all of one

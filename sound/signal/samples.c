@@ -299,8 +299,9 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
     if (w->single && span.end <= span.start)
         return tl_fail(
             ctx, TLNMF_ERR_DATA,
-            "the label \"%s\" from %g to %g s contains no sample: the sound ends at %g s", trimmed,
-            g->start, g->end, length);
+            "the label \"%s\" from %g to %g s contains no sample of the sound, which has "
+            "%g s at %g Hz",
+            trimmed, g->start, g->end, length, sound->rate);
     TRY(find_source(ctx, sound, trimmed, &span.source));
     bool late = g->end > length + tolerance, point = !late && g->end == g->start;
     if (late && w->late++ < SHOWN)

@@ -200,7 +200,7 @@ has quiet.html "Sound is omitted, as requested."
 expect 0 ... ... tlnmf apply stems/model.h5 notes.wav -o applied
 has applied/report.html "tlnmf apply stems/model.h5 notes.wav -o applied"
 full applied/report.html
-has applied/report.html "not estimated, because the model was learnt from another recording"
+has applied/report.html "A model can only be judged on the recording that it was learnt from."
 lacks applied/report.html "What to expect of each stem"
 has stems/report.html "What to expect of each stem"
 expect 0 ... "" tlnmf separate notes.wav -k 2 --starts 1 -o none --no-report

@@ -113,8 +113,8 @@ static void a_label_contains_samples(void **state)
         assert_int_equal(tlnmf_sound_add_label(ctx, sound, "far", spans[i][0], spans[i][1]),
                          TLNMF_ERR_DATA);
     assert_int_equal(tlnmf_sound_add_label(ctx, sound, "far", 30.0, 40.0), TLNMF_ERR_DATA);
-    assert_string_equal(tlnmf_message(ctx), "the label \"far\" from 30 to 40 s contains no sample: "
-                                            "the sound ends at 1 s");
+    assert_string_equal(tlnmf_message(ctx), "the label \"far\" from 30 to 40 s contains no sample "
+                                            "of the sound, which has 1 s at 8000 Hz");
     assert_null(tlnmf_record_get_text_at(tlnmf_sound_record(sound), "names", 0));
     assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "near", 0.9, 1.02));
     assert_string_equal(tlnmf_record_get_text_at(tlnmf_sound_record(sound), "names", 0), "near");
