@@ -106,14 +106,14 @@ static bool is_estimated(const sound_file *file)
 /* libsndfile stops at its estimate. If that is too low, more than the end of a frame is unread. */
 static bool check_unread(const sound_file *file)
 {
-    enum { LARGEST = 1441 }; /* bytes of an MPEG frame */
+    const int64_t largest = 1441; /* bytes of an MPEG frame */
     const io_sound_bytes *bytes = &file->bytes;
     int64_t at = bytes->fd < 0 ? bytes->at : (int64_t)lseek(bytes->fd, 0, SEEK_CUR);
     int64_t size = bytes->fd < 0 ? bytes->size : (int64_t)lseek(bytes->fd, 0, SEEK_END);
 
     if (bytes->fd >= 0)
         lseek(bytes->fd, (off_t)at, SEEK_SET);
-    return size - at <= 2 * LARGEST ||
+    return size - at <= 2 * largest ||
            io_fail(file->ctx, TLNMF_ERR_INPUT,
                    "%s: MP3 of variable bit rate without a length header: its end cannot be read. "
                    "Convert it to WAV",

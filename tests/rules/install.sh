@@ -226,11 +226,12 @@ done
 if [ -x "$prefix/bin/tlnmf" ]; then
     expect "program" "$("$prefix/bin/tlnmf" --version | head -n 1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
     component program "$work/program"
+    [ ! -x "$prefix/bin/tlnmf-mpi" ] || component mpi "$work/program"
     for program in tlnmf tlnmf-mpi; do
         [ -x "$prefix/bin/$program" ] || continue
         for file in "man/man1/$program.1" "bash-completion/completions/$program" zsh/site-functions/_tlnmf \
             "fish/vendor_completions.d/$program.fish"; do
-            [ -s "$work/program/share/$file" ] || { echo "component program lacks $file" >&2; exit 1; }
+            [ -s "$work/program/share/$file" ] || { echo "the components of $program lack $file" >&2; exit 1; }
         done
     done
 fi
