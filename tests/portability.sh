@@ -10,10 +10,10 @@ TARGET
   s390x             big endian, emulated                  musl             musl, the core library
 FOLDER (build-portability) receives TARGET/, the build, and sysroot/TARGET/, the libraries.
 
-Packages: qemu-user, musl-tools, gcc-{i686,aarch64,s390x}-linux-gnu. Libraries of other processors
-are downloaded with apt-get and unpacked below FOLDER; nothing is installed. musl needs a BLAS with
-CBLAS and LAPACKE that was built with musl-gcc: MUSL_BLAS=libopenblas.a, its headers in the same
-folder. TESTS is the pattern of tests that ctest runs.'
+Packages: qemu-user, musl-tools, gfortran, gcc-{i686,aarch64,s390x}-linux-gnu. Libraries of other
+processors, and the sources that musl needs, are downloaded with apt-get and unpacked below FOLDER;
+nothing is installed.
+TESTS is the pattern of tests that ctest runs.'
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${1-} root=$(realpath -m "${2:-build-portability}")

@@ -260,7 +260,7 @@ static const struct operation {
     {"descent over W, H", descend_factors, false, 1e-12, 1e-12},
     {"descent over H", descend_H, false, 1e-12, 1e-12},
     {"descent over W", descend_W, false, 1e-12, 1e-12},
-    {"descent over Phi, H", descend_Phi_and_H, false, 1e-11, 1e-3},
+    {"descent over Phi, H", descend_Phi_and_H, false, 1e-12, 1e-3},
     {"revive", revive, false, 1e-13, 1e-13},
 };
 
