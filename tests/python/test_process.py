@@ -1,4 +1,4 @@
-"""The package in a process: import, overhead, copies, leaks, threads, Ctrl-C, fork."""
+"""The package in a process: import, copies, leaks, threads, Ctrl-C, fork."""
 import multiprocessing
 import multiprocessing.pool
 import os
@@ -17,8 +17,6 @@ import tlnmf
 from tlnmf import _threads
 
 GCM = np.array(tlnmf.simulate.gcm(s=100).Y)
-# On a busy computer, threads have to wait.
-BUSY = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 ENDLESS = dict(starts=10**4)
 
 
@@ -38,54 +36,10 @@ def solve(seed):
     return tlnmf.fit(GCM, 3, seed=seed, J=20).C
 
 
-# Targets in seconds; docs/measurements/reliability.md has measurements. On a busy computer, only large
-# violations are detected.
-IMPORT, OVERHEAD, INTERRUPT = 0.15, 0.2e-3, 0.1
-FAR = 1 if BUSY < 3 else 10
-
-
 class Costs(unittest.TestCase):
     def test_import(self):
-        code = """
-import time, numpy
-t, cpu = time.perf_counter(), time.process_time()
-import tlnmf
-print(time.perf_counter() - t, time.process_time() - cpu)"""
-        clock, cpu = np.min([[float(x) for x in in_child(code).split()] for _ in range(3)], axis=0)
-        print(f"import beyond numpy: {1e3 * clock:.0f} ms, {1e3 * cpu:.0f} ms of processor time",
-              file=sys.stderr)  # fmt: skip
-        self.assertLess(min(clock, cpu), FAR * IMPORT)
         code = "import tlnmf, sys; print('sklearn' in sys.modules, 'matplotlib' in sys.modules)"
         self.assertEqual(in_child(code).split(), ["False", "False"])
-
-    def test_overhead(self):
-        """The overhead of Python in a call: all time outside of the library's functions."""
-        from tlnmf._call import Call
-        from tlnmf._library import core
-
-        def now():  # wall time and CPU time; on a busy computer only CPU time counts
-            return np.array([time.perf_counter(), time.process_time()])
-
-        def bare():  # the same calls of C without the package
-            call = Call()
-            data = tlnmf.Data(GCM)
-            settings = call.settings("fit", {"k": 5, "starts": 1, "J": 1, "threads": 1}, "fit")
-            start = now()
-            call.make(core.tlnmf_fit, data._handle.pointer, settings.pointer, None)
-            return now() - start
-
-        def whole():
-            data = tlnmf.Data(GCM)
-            start = now()
-            tlnmf.fit(data, 5, starts=1, J=1, threads=1)
-            return now() - start
-
-        pairs = np.array([[bare(), whole()] for _ in range(200)])
-        best, cpu = 1e3 * np.diff(pairs.min(axis=0), axis=0)[0]
-        middle = 1e3 * np.diff(np.median(pairs[:, :, 0], axis=0))[0]
-        print(f"overhead of a call: {best:.3f} ms at best, {middle:.3f} ms in the median, "
-              f"{cpu:.3f} ms of processor time", file=sys.stderr)  # fmt: skip
-        self.assertLess(min(best, cpu), FAR * 1e3 * OVERHEAD)
 
     def test_no_copy(self):
         """Y of 160 MB whose compressed form is small: the peak grows by less than a copy."""
@@ -135,47 +89,32 @@ class Threads(unittest.TestCase):
 
 class Interrupts(unittest.TestCase):
     def interrupt(self, work):
-        """Wall and CPU seconds between SIGINT and KeyboardInterrupt: the best of at most three. On a
-        busy computer, only CPU seconds are meaningful."""
-        best, least = np.inf, np.inf
-        cores = os.cpu_count() or 1
-        for _ in range(3):
-            if min(best, least / cores) < FAR * INTERRUPT:
-                break
-            sent = []
+        """Sends SIGINT during a call that would take hours."""
 
-            def send():
-                time.sleep(0.3)
-                sent[:] = [time.perf_counter(), time.process_time()]
-                os.kill(os.getpid(), signal.SIGINT)
+        def send():
+            time.sleep(0.3)
+            os.kill(os.getpid(), signal.SIGINT)
 
-            thread = threading.Thread(target=send)
-            thread.start()
-            with self.assertRaises(KeyboardInterrupt):
-                work()
-            best = min(best, time.perf_counter() - sent[0])
-            least = min(least, time.process_time() - sent[1])
-            thread.join()
-        self.assertLess(min(best, least / cores), FAR * INTERRUPT)
-        return np.array([best, least])
+        thread = threading.Thread(target=send)
+        thread.start()
+        with self.assertRaises(KeyboardInterrupt):
+            work()
+        thread.join()
 
     def test_fits(self):
         big, large = (tlnmf.Data(np.random.RandomState(0).randn(1, m, n))
                       for m, n in ((200, 600), (512, 2000)))  # fmt: skip
-        worst = np.zeros(2)
         for Y, options in (
-            (GCM, dict(k=5, **ENDLESS)),
-            (GCM, dict(k=5, callback=lambda s: False, **ENDLESS)),
+            (GCM, dict(k=5)),
+            (GCM, dict(k=5, callback=lambda s: False)),
             (big, dict(k=10, method="tl")),
             (big, dict(k=10, method="tl", callback=lambda s: False)),
             (big, dict(k=10, method="tl", solver="paper", tol=0)),
             (large, dict(k=10, method="tl")),
             (large, dict(k=10, method="jd")),
         ):
-            worst = np.maximum(worst, self.interrupt(lambda: tlnmf.fit(Y, **options)))
-        worst = np.maximum(worst, self.interrupt(lambda: tlnmf.joint_diagonalize(large)))
-        print(f"load {BUSY:.1f}: Ctrl-C ends a solve within {1e3 * worst[0]:.0f} ms, "
-              f"{1e3 * worst[1]:.0f} ms of processor time", file=sys.stderr)  # fmt: skip
+            self.interrupt(lambda: tlnmf.fit(Y, **options, **ENDLESS))
+        self.interrupt(lambda: tlnmf.joint_diagonalize(large))
         self.assertEqual(solve(1), solve(1))  # the interpreter and the library still work
 
     def test_storm(self):
