@@ -56,21 +56,29 @@ static void say_sources(io_buffer *page, const page_model *m)
     page_raw(page, "</b>.");
 }
 
-/* What limits the estimate: the caveats that the program prints. */
+/* The warnings that the program prints. */
+static void say_caveats(io_buffer *page, const page_model *m)
+{
+    const char *caveat = tlnmf_record_get_text_at(m->record, "caveats", 0);
+    if (caveat == NULL)
+        return;
+    page_raw(page, "<ul class=\"notes\" aria-label=\"Warnings\">");
+    for (size_t i = 1; caveat != NULL;
+         caveat = tlnmf_record_get_text_at(m->record, "caveats", i++)) {
+        page_raw(page, "<li>");
+        page_text(page, caveat);
+        page_raw(page, "</li>");
+    }
+    page_raw(page, "</ul>");
+}
+
+/* What limits the estimate. */
 static void say_limits(io_buffer *page, const page_model *m, bool known)
 {
     double coverage = tlnmf_record_get_real(m->record, "coverage"),
            seconds = tlnmf_record_get_real(m->record, "unlabelled_seconds");
-    const char *caveat = tlnmf_record_get_text_at(m->record, "caveats", 0);
     bool guided = page_word(m, "labels") != NULL;
-    page_raw(page, caveat != NULL ? "<ul class=\"notes\" aria-label=\"Warnings\">" : "");
-    for (size_t i = 0; caveat != NULL;
-         caveat = tlnmf_record_get_text_at(m->record, "caveats", ++i)) {
-        page_raw(page, "<li>");
-        page_text(page, caveat);
-        page_raw(page,
-                 tlnmf_record_get_text_at(m->record, "caveats", i + 1) ? "</li>" : "</li></ul>");
-    }
+    say_caveats(page, m);
     if (known)
         page_raw(page, "<p>8 of 10 stems of instruments in tests were in the range. For speech and "
                        "noise the estimate may be far too high. It cannot detect notes assigned to "
@@ -275,6 +283,7 @@ static void say_fit(io_buffer *page, const page_model *m)
     page_raw(page, ")");
     say_method(page, m, file != NULL ? "was" : "were");
     page_raw(page, "</p>");
+    say_caveats(page, m);
     if (stop != NULL) {
         page_raw(page, "<p><b>Why it stopped:</b> ");
         page_text(page, stop);

@@ -147,11 +147,10 @@ static void note_unchecked(tlnmf_ctx *ctx, lesson *l)
     if (withheld == 0 || !isfinite(l->blend->verdict.agreement[0]) ||
         isfinite(l->blend->info.score))
         return;
-    static const char text[] =
-        "no two sources are heard apart for long enough to check the quality: record each source "
-        "alone before the mixture, and label it";
-    tl_log(ctx, TLNMF_LOG_WARNING, "%s", text);
-    tl_caveats_add(&l->caveats, ~(uint64_t)0, "%s", text);
+    l->caveats.sources = ~(uint64_t)0;
+    tl_caveats_warn(ctx, &l->caveats,
+                    "no two sources are heard apart for long enough to check the quality: record "
+                    "each source alone before the mixture, and label it");
 }
 
 static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
@@ -205,11 +204,7 @@ static tlnmf_error put_lesson(tlnmf_ctx *ctx, const lesson *l, tlnmf_record *mod
 {
     TRY(tl_blend_to_record(ctx, l->blend, l->sound, l->power, model));
     TRY(put_trials(ctx, l->blend, model));
-    const char *caveat[TL_CAVEATS_MAX];
-    for (int64_t i = 0; i < l->caveats.count; i++)
-        caveat[i] = l->caveats.text[i];
-    if (l->caveats.count > 0)
-        TRY(tlnmf_record_set_texts(ctx, model, "caveats", caveat, (size_t)l->caveats.count));
+    TRY(tl_caveats_put(ctx, &l->caveats, model));
     TRY(tlnmf_record_set_real(ctx, model, "unlabelled_seconds", l->found.seconds));
     TRY(tlnmf_record_set_real(ctx, model, "unlabelled_energy", l->found.energy));
     return tlnmf_record_set_text(ctx, model, "reason", l->reason);

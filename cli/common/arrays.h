@@ -172,8 +172,6 @@ typedef struct cli_sentence {
 void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count);
 /* The line that describes the data. */
 void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int64_t columns);
-/* The meaning of the certificate, or the reason why it is missing. */
-const char *cli_certificate_words(const tlnmf_record *model);
 /* Where eps comes from: given, given share (eps-rel), model (of --init) or default. */
 const char *cli_eps_from(const cli_call *call, const cli_result *r);
 /* Why a run stopped. */

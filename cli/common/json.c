@@ -75,6 +75,15 @@ void cli_print_json(const json_t *object)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+static json_t *texts_of(const tlnmf_record *record, const char *name)
+{
+    json_t *array = json_array();
+    const char *text;
+    for (size_t i = 0; (text = tlnmf_record_get_text_at(record, name, i)) != NULL; i++)
+        json_array_append_new(array, cli_text(text));
+    return array;
+}
+
 static json_t *value_of(const tlnmf_record *record, const char *name)
 {
     static const char end[] = "seconds";
@@ -85,6 +94,8 @@ static json_t *value_of(const tlnmf_record *record, const char *name)
         return json_integer((json_int_t)tlnmf_record_get_integer(record, name));
     case TLNMF_TYPE_TEXT:
         return cli_text(tlnmf_record_get_text(record, name));
+    case TLNMF_TYPE_TEXTS:
+        return texts_of(record, name);
     default:
         return cli_real(length >= tail && strcmp(name + length - tail, end) == 0 ? cli_seconds(real)
                                                                                  : real);

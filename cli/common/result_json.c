@@ -100,9 +100,6 @@ static void put_values(json_t *object, const tlnmf_record *model)
         if (strstr(tlnmf_result_where(i), "summary") == NULL || !tlnmf_record_has(model, name))
             continue;
         cli_put_values(object, model, name);
-        if (strcmp(name, "certificate") == 0)
-            json_object_set_new(object, "certificate_means",
-                                json_string(cli_certificate_words(model)));
     }
 }
 

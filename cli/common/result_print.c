@@ -201,27 +201,6 @@ void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int6
     fprintf(out, " (%lld compressed column%s)\n", (long long)columns, cli_plural(columns));
 }
 
-const char *cli_certificate_words(const tlnmf_record *model)
-{
-    static const char *const doubts[] = {
-        "not known: use --certify or --exchange",
-        "none: TL-NMF found a lower L than JD; try --continuation or more --starts",
-        "none: the time limit ended the search for the least L; try more --max-seconds",
-        ("none: L has many minima, as covariances are singular and the floor is low; try "
-         "--continuation"),
-        "none: JD used all its iterations before L was minimised; try a larger -J",
-        "none: the mean of the data looks like an offset; subtract it",
-        "none: eps hides the data; use a smaller --eps"};
-    int64_t doubt = tlnmf_record_get_integer(model, "doubt");
-    if (isfinite(tlnmf_record_get_real(model, "certificate")))
-        return "upper bound on C - C*, valid if the search found the global minimum of L";
-    if (tlnmf_record_get_integer(model, "K") == 0)
-        return "none: a transform alone has no C";
-    if (doubt == 2 && tlnmf_record_get_integer(model, "outcome_code") == TLNMF_OUTCOME_CANCELLED)
-        return "none: the run was interrupted before L was minimised";
-    return doubts[doubt >= 1 && doubt <= 6 ? doubt : 0];
-}
-
 static void print_certificate(FILE *out, const tlnmf_record *model, double C, double certificate)
 {
     double entries = tlnmf_record_get_real(model, "M") * tlnmf_record_get_real(model, "N");
@@ -230,7 +209,8 @@ static void print_certificate(FILE *out, const tlnmf_record *model, double C, do
                 "  certificate   C - C* <= %.6g (%.3g per entry of V), if %.12g is the least L\n",
                 certificate, certificate / entries, C - certificate);
     else if (tlnmf_record_get_integer(model, "doubt") > 0)
-        fprintf(out, "  certificate   %s\n", cli_certificate_words(model));
+        fprintf(out, "  certificate   %s\n",
+                tlnmf_record_get_text(model, "certificate_means"));
 }
 
 /* Whether to print details that do not fit into the twelve lines of a summary. */

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Sequence
+from typing import Any, Sequence, Tuple
 
 import numpy as np
 
@@ -39,13 +39,24 @@ def outcome_of(model: Any) -> str:
     return "converged" if outcome == "stationary" else outcome
 
 
+def stop_of(model: Any) -> str:
+    """Why and when the run stopped: "converged after 41 iterations", "limit of 20 iterations"."""
+    count, outcome = model.get("iterations", 0), outcome_of(model)
+    iterations = f"{count} iteration{'' if count == 1 else 's'}"
+    return f"limit of {iterations}" if outcome == "iterations" else f"{outcome} after {iterations}"
+
+
 def table_html(model: Any, atoms: int = 4) -> str:
     """A model as a table."""
     rows = []
     for name in ("C", "L", "I", "eps", "certificate"):
         if name in model and np.isfinite(model[name]):
             rows.append((name, f"{model[name]:.8g}"))
-    stop = f"{outcome_of(model)} after {model.get('iterations', 0)} iterations"
+    if not np.isfinite(model.get("certificate", np.nan)) and "certificate_means" in model:
+        rows.append(("certificate", html.escape(model["certificate_means"])))
+    for caveat in model.get("caveats", ()):
+        rows.append(("warning", html.escape(caveat)))
+    stop = stop_of(model)
     rows.append(("stopped", html.escape(stop)))
     trace = [n for n in ("trace.C", "trace.L") if n in model]
     if trace:  # the distance from the last value, on a logarithmic scale
@@ -61,6 +72,19 @@ def table_html(model: Any, atoms: int = 4) -> str:
         order = np.argsort(energy)[::-1][:atoms]
         rows.append(("atoms", " ".join(polyline(model["Phi"][m], 110, 30) for m in order)))
     size = ", ".join(f"{n} = {model[n]}" for n in ("M", "N", "K") if n in model)
-    head = html.escape(f"{model.get('method', 'model')}: {size}")
+    return _table(f"{model.get('method', 'model')}: {size}", rows)
+
+
+def applied_html(applied: Any) -> str:
+    """The result of `apply` as a table: whether the model fits, and how well."""
+    rows = [("fits", html.escape(str(applied.get("fits", "not known"))))]
+    for name in ("C", "I", "I_per_entry", "excess"):
+        if name in applied and np.isfinite(applied[name]):
+            rows.append((name, f"{applied[name]:.4g}"))
+    rows.append(("stopped", html.escape(stop_of(applied))))
+    return _table("a model applied to data", rows)
+
+
+def _table(head: str, rows: Sequence[Tuple[str, str]]) -> str:
     body = "".join(f"<tr><th align=left>{a}</th><td>{b}</td></tr>" for a, b in rows)
-    return f"<table><caption>{head}</caption>{body}</table>"
+    return f"<table><caption>{html.escape(head)}</caption>{body}</table>"

@@ -12,7 +12,7 @@ import numpy as np
 from ._arrays import Real, address, as_real
 from ._call import Call, Callback
 from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
-from ._html import outcome_of, table_html
+from ._html import applied_html, outcome_of, table_html
 from ._library import core, io, plain
 from ._options import documented
 from ._page import Page, report
@@ -76,7 +76,9 @@ class Model(Record):
     def __repr__(self) -> str:
         of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
         values = ", ".join(f"{n} = {self[n]:.6g}" for n in ("C", "L", "I") if n in self)
-        return f"<Model: {of}; {values}; {outcome_of(self)}>"
+        count = len(self.get("caveats", ()))
+        doubts = f"; {count} warning{'' if count == 1 else 's'}, see caveats" if count > 0 else ""
+        return f"<Model: {of}; {values}; {outcome_of(self)}{doubts}>"
 
     def _repr_html_(self) -> str:
         return table_html(self)
@@ -96,6 +98,9 @@ class Applied(Record):
         shown = (n for n in ("excess", "I_per_entry") if n in self and np.isfinite(self[n]))
         values = ", ".join(f"{n} = {self[n]:.4g}" for n in shown)
         return f"<Applied: fits = {self.get('fits')!r}; {values}; {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        return applied_html(self)
 
 
 class Applier:

@@ -194,7 +194,7 @@ class _Factorisation(Output, Estimator):
         self.n_iter_ = max(1, int(model.get("iterations", 1)))
         self.reconstruction_err_ = float(model.get("I", np.nan))
         self.certificate_ = float(model.get("certificate", np.nan))
-        self.certificate_reason_ = "" if np.isfinite(self.certificate_) else _no_certificate(model)
+        self.certificate_reason_ = "" if np.isfinite(self.certificate_) else str(model.get("certificate_means", ""))
         self.n_features_in_ = int(self.transform_matrix_.shape[0])
 
     def _activations(self, X: Any) -> Real:
@@ -340,23 +340,6 @@ class _Factorisation(Output, Estimator):
         if not hasattr(self, "model_"):
             return f"<pre>{self!r}</pre>"
         return table_html(self.model_)
-
-
-def _no_certificate(model: Model) -> str:
-    """Explains why a model has no certificate."""
-    doubts = (
-        "L was not minimised: TL-NMF found a lower L; try continuation=True or more starts",
-        "the run was stopped before L was minimised",
-        "covariances are singular and eps is small, so L has many minima; "
-        "try continuation=True",
-        "the iteration limit was reached before L was minimised; try a larger J",
-        "the mean of the data looks like an offset; subtract it",
-        "eps hides the data; use a smaller eps",
-    )
-    doubt = int(model.get("doubt", 0))
-    if 1 <= doubt <= len(doubts):
-        return doubts[doubt - 1]
-    return "not computed: pass certify=True to TLNMF (JDNMF always computes it)"
 
 
 def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:

@@ -1,23 +1,11 @@
 /* Checks of the names in labels: mistyped names, one name for everything, frequencies. */
-#include "sound/judge/caveats.h"
+#include "sound/judge/label_checks.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- texts ----------------------------------------------------------------------------------- */
-
-void tl_caveats_add(tl_caveats *caveats, uint64_t sources, const char *format, ...)
-{
-    va_list args;
-    caveats->sources |= sources;
-    if (caveats->count == TL_CAVEATS_MAX)
-        return;
-    va_start(args, format);
-    vsnprintf(caveats->text[caveats->count++], TL_MESSAGE, format, args);
-    va_end(args);
-}
 
 static bool continues(char byte) /* a UTF-8 character */
 {

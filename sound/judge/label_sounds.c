@@ -2,7 +2,7 @@
  * another name. docs/measurements/labels.md has the data. */
 #include "base/monitor.h"
 #include "linalg/dft.h"
-#include "sound/judge/caveats.h"
+#include "sound/judge/label_checks.h"
 
 #include <math.h>
 #include <stdlib.h>

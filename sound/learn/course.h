@@ -4,7 +4,7 @@
 
 #include "base/monitor.h"
 #include "search/units.h"
-#include "sound/judge/caveats.h"
+#include "sound/judge/label_checks.h"
 #include "sound/judge/judge.h"
 #include "sound/learn/learn_options.h"
 #include "sound/signal/scene.h"

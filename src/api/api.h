@@ -2,6 +2,7 @@
 #ifndef TLNMF_API_API_H
 #define TLNMF_API_API_H
 
+#include "base/caveats.h"
 #include "data/data.h"
 #include "search/search.h"
 
@@ -51,11 +52,14 @@ tlnmf_error tl_check_range(tlnmf_ctx *ctx, const tlnmf_data *data, double eps);
 
 /* eps-rel of the mean power; if the data have an offset, of the power without it. */
 double tl_default_floor(const tlnmf_data *data, const tl_settings *settings);
-/* Log warnings: before a fit, about the data and k, and about data from which nothing can be learnt
- * or whose V is noise; after it, about the floor. Fits inside a call do not repeat them. */
-void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings);
-void tl_warn_of_numbers(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings);
-void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info);
+/* Log warnings and keep them: before a fit, about the data and k, and about data from which nothing
+ * can be learnt or whose V is noise; after it, about the floor. Fits inside a call do not repeat
+ * them. */
+void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                     tl_caveats *caveats_or_null);
+void tl_warn_of_numbers(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
+                        tl_caveats *caveats_or_null);
+void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info, tl_caveats *caveats_or_null);
 
 /* The option eps-check: fits again, as `how` says, at a third and at three times the floor, and
  * adds the comparison to the model, unless it is cancelled. */

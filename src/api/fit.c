@@ -146,7 +146,7 @@ tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_sear
 tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
                    const tl_start *start, tl_result **out)
 {
-    tl_warn_of_numbers(ctx, data, settings);
+    tl_warn_of_numbers(ctx, data, settings, NULL);
     return tl_fit_as(ctx, settings, &(tl_search_task){.data = data, .start = start}, out);
 }
 
@@ -224,9 +224,17 @@ tlnmf_error tlnmf_draw_start(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
 
 /* ---- fits ------------------------------------------------------------------------------------ */
 
-/* A fit or a diagonalisation, by the settings' task. */
+static tlnmf_error put_model(tlnmf_ctx *ctx, const tl_settings *settings, tl_result *result,
+                             const tl_caveats *caveats, tlnmf_record **model)
+{
+    TRY(tl_model_record(ctx, settings, result, model));
+    return tl_caveats_put(ctx, caveats, *model);
+}
+
+/* A fit or a diagonalisation, by the settings' task. `caveats` already has those of the data. */
 static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                       const tlnmf_record *start_record, int wanted, tlnmf_record **model)
+                       const tlnmf_record *start_record, int wanted, tl_caveats *caveats,
+                       tlnmf_record **model)
 {
     tl_start start;
     tl_result *result;
@@ -244,13 +252,13 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
                           .starts_comm = ctx->starts_comm,
                           .units = units,
                           .section = "fit"};
-    tl_warn_of_numbers(ctx, data, settings);
+    tl_warn_of_numbers(ctx, data, settings, caveats);
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = tl_fit_as(ctx, settings, &how, &result);
     if (error == TLNMF_OK) {
-        tl_warn_of_result(ctx, &result->info);
+        tl_warn_of_result(ctx, &result->info, caveats);
         error = tl_distribute_agree(ctx, data->frames_comm, ctx->starts_comm,
-                                    tl_model_record(ctx, settings, result, model));
+                                    put_model(ctx, settings, result, caveats, model));
     }
     if (error == TLNMF_OK && settings->eps_check)
         error = tl_distribute_agree(ctx, data->frames_comm, ctx->starts_comm,
@@ -276,7 +284,7 @@ static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, int64_t R, const doub
 /* Joint diagonalisation in coordinates in which the mean covariance is the identity. */
 static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
                                         const tl_settings *settings, const tlnmf_record *start,
-                                        tlnmf_record **model)
+                                        tl_caveats *caveats, tlnmf_record **model)
 {
     int64_t M = data->M;
     double *P, *back;
@@ -287,7 +295,7 @@ static tlnmf_error diagonalise_whitened(tlnmf_ctx *ctx, const tlnmf_data *data,
     tlnmf_error error = tl_data_whiten(ctx, data, settings->rank_reduce, P, back, &white);
     error = tl_distribute_agree(ctx, data->frames_comm, ctx->starts_comm, error);
     if (error == TLNMF_OK)
-        error = fit(ctx, white, settings, start, TL_TASK_JD, model);
+        error = fit(ctx, white, settings, start, TL_TASK_JD, caveats, model);
     if (error == TLNMF_OK)
         error = tl_record_keep_if(put_unmixing(ctx, M, white->M, P, back, *model), model);
     tlnmf_data_free(white);
@@ -301,8 +309,9 @@ tlnmf_error tlnmf_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings 
     TL_NEED_OUT(ctx, model);
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
-    tl_warn_of_data(ctx, data, settings);
-    return fit(ctx, data, settings, start, TL_TASK_FIT, model);
+    tl_caveats caveats = {0};
+    tl_warn_of_data(ctx, data, settings, &caveats);
+    return fit(ctx, data, settings, start, TL_TASK_FIT, &caveats, model);
 }
 
 tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
@@ -311,10 +320,11 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
     TL_NEED_OUT(ctx, model);
     TL_NEED(ctx, data);
     TL_NEED(ctx, settings);
-    tl_warn_of_data(ctx, data, settings);
+    tl_caveats caveats = {0};
+    tl_warn_of_data(ctx, data, settings, &caveats);
     if (settings->task == TL_TASK_JD && settings->whiten)
-        return diagonalise_whitened(ctx, data, settings, start, model);
-    return fit(ctx, data, settings, start, TL_TASK_JD, model);
+        return diagonalise_whitened(ctx, data, settings, start, &caveats, model);
+    return fit(ctx, data, settings, start, TL_TASK_JD, &caveats, model);
 }
 
 int64_t tlnmf_usual_starts(const tlnmf_data *data, const tl_settings *settings,

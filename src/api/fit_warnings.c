@@ -15,88 +15,95 @@ double tl_default_floor(const tlnmf_data *data, const tl_settings *opt)
 }
 
 /* (C = L + I) assumes frames of mean 0: an offset becomes the strongest atom. */
-static void warn_of_offset(const tlnmf_ctx *ctx, const tlnmf_data *data)
+static void warn_of_offset(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     double offset = tl_data_offset(data);
     if (offset > 0.0)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "the mean frame has %.3g %% of the power: if it is an offset, subtract from each "
-               "row its mean over all frames and realisations",
-               100.0 * offset);
+        tl_caveats_warn(
+            ctx, caveats,
+            "the mean frame has %.3g %% of the power: if it is an offset, subtract from each "
+            "row its mean over all frames and realisations",
+            100.0 * offset);
 }
 
-static void warn_of_constant_rows(const tlnmf_ctx *ctx, const tlnmf_data *data)
+static void warn_of_constant_rows(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     long long count = data->constant_rows, first = data->first_constant;
     if (count == 1)
-        tl_log(ctx, TLNMF_LOG_WARNING, "row %lld is constant: omit it", first);
+        tl_caveats_warn(ctx, caveats, "row %lld is constant: omit it", first);
     else if (count > 1)
-        tl_log(ctx, TLNMF_LOG_WARNING, "%lld rows are constant, the first is row %lld: omit them",
-               count, first);
+        tl_caveats_warn(ctx, caveats, "%lld rows are constant, the first is row %lld: omit them",
+                        count, first);
 }
 
 /* Phi has M (M - 1) / 2 free parameters. The paper's notes have M = 200 and N = 151. */
-static void warn_of_shape(const tlnmf_ctx *ctx, const tlnmf_data *data)
+static void warn_of_shape(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     const int64_t most = 2;
     long long M = data->M, N = data->all;
     if (data->S > 0 && N > 1 && M > most * N)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "frames of length %lld, but only %lld frames: check the order of the axes", M, N);
+        tl_caveats_warn(ctx, caveats,
+                        "frames of length %lld, but only %lld frames: check the order of the axes",
+                        M, N);
 }
 
 /* Realisations share the activations of a frame, so their power differs by chance alone. */
-static void warn_of_trials(const tlnmf_ctx *ctx, const tlnmf_data *data)
+static void warn_of_trials(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     if (data->trials_last)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "the power differs between realisations (first axis), but not between frames (last "
-               "axis): check the order of the axes, which is (S, M, N)");
+        tl_caveats_warn(
+            ctx, caveats,
+            "the power differs between realisations (first axis), but not between frames (last "
+            "axis): check the order of the axes, which is (S, M, N)");
 }
 
-void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt)
+void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                     tl_caveats *caveats)
 {
     int64_t least = tl_min(data->M, data->all);
     if (learns(opt)) {
-        warn_of_offset(ctx, data);
-        warn_of_constant_rows(ctx, data);
-        warn_of_shape(ctx, data);
-        warn_of_trials(ctx, data);
+        warn_of_offset(ctx, data, caveats);
+        warn_of_constant_rows(ctx, data, caveats);
+        warn_of_shape(ctx, data, caveats);
+        warn_of_trials(ctx, data, caveats);
     }
     if (opt->task == TL_TASK_FIT && opt->k > least && (opt->k - 1) / data->M < data->all)
-        tl_log(ctx, TLNMF_LOG_WARNING, "k is above min(M, N) = %lld: W H can fit any V exactly",
-               (long long)least);
+        tl_caveats_warn(ctx, caveats, "k is above min(M, N) = %lld: W H can fit any V exactly",
+                        (long long)least);
 }
 
 /* V in double precision has errors of 2.2e-16 of a frame's norm, which must be small compared with
  * sqrt(eps), as in check_precision() of fit.c. There is no higher precision: this is a warning. */
-static void warn_of_noise(const tlnmf_ctx *ctx, const tlnmf_data *data, double eps)
+static void warn_of_noise(const tlnmf_ctx *ctx, const tlnmf_data *data, double eps,
+                          tl_caveats *caveats)
 {
     const double most = 1e-3;
     double longest = tl_data_longest(data), blur = 2.2e-16 * longest / sqrt(eps);
     if (!(blur < most))
-        tl_log(
-            ctx, TLNMF_LOG_WARNING,
+        tl_caveats_warn(
+            ctx, caveats,
             "C is rounding noise: 2.2e-16 x %.3g (the longest frame) / sqrt(eps = %.3g) is %.2g, "
             "not below %g: use a larger eps",
             longest, eps, blur, most);
 }
 
-void tl_warn_of_numbers(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt)
+void tl_warn_of_numbers(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                        tl_caveats *caveats)
 {
     if (data->all == 1)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "one frame only: W H can always fit it, nothing is learnt from it");
+        tl_caveats_warn(ctx, caveats,
+                        "one frame only: W H can always fit it, nothing is learnt from it");
     if (data->M == 1)
-        tl_log(ctx, TLNMF_LOG_WARNING, "frames of length 1: the transform can only change a sign");
-    warn_of_noise(ctx, data, opt->eps > 0.0 ? opt->eps : tl_default_floor(data, opt));
+        tl_caveats_warn(ctx, caveats, "frames of length 1: the transform can only change a sign");
+    warn_of_noise(ctx, data, opt->eps > 0.0 ? opt->eps : tl_default_floor(data, opt), caveats);
 }
 
-void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info)
+void tl_warn_of_result(const tlnmf_ctx *ctx, const tl_info *info, tl_caveats *caveats)
 {
     if (info->hidden > TL_HIDDEN_MOST)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "eps = %.3g hides the data: entries of V below it have %.3g %% of the power; use a "
-               "smaller eps",
-               info->eps, fmin(100.0 * info->hidden, 100.0));
+        tl_caveats_warn(
+            ctx, caveats,
+            "eps = %.3g hides the data: entries of V below it have %.3g %% of the power; use a "
+            "smaller eps, unless eps is the power of the noise",
+            info->eps, fmin(100.0 * info->hidden, 100.0));
 }

@@ -3,6 +3,7 @@
 #include "base/record.h"
 #include "linalg/linalg.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -86,6 +87,33 @@ static tlnmf_error put_trace(tlnmf_ctx *ctx, tlnmf_record *model, const char *pr
     return TLNMF_OK;
 }
 
+/* What the certificate means, or why there is none. */
+static const char *certificate_words(const tl_info *info)
+{
+    static const char *const doubts[] = {
+        [TL_NO_DOUBT] = "not computed: use the option certify or exchange",
+        [TL_DOUBT_LOWER_L] =
+            "none: TL-NMF found a lower L than JD; try the option continuation or more starts",
+        [TL_DOUBT_CUT] =
+            "none: the time limit ended the search for the least L; try more max-seconds",
+        [TL_DOUBT_SINGULAR] = "none: L has many minima, as covariances are singular and the floor "
+                              "is low; try the option continuation",
+        [TL_DOUBT_ITERATIONS] =
+            "none: JD used all its iterations before L was minimised; try a larger J",
+        [TL_DOUBT_OFFSET] = "none: the mean of the data looks like an offset; subtract it",
+        [TL_DOUBT_HIDDEN] =
+            "none: eps hides the data; use a smaller eps, unless eps is the power of the noise"};
+    if (isfinite(info->certificate))
+        return "upper bound on C - C*, valid if the search found the global minimum of L";
+    if (info->K == 0)
+        return "none: a transform alone has no C";
+    if (info->method == TL_METHOD_NMF)
+        return "none: it needs a learnt transform";
+    if (info->doubt == TL_DOUBT_CUT && info->outcome == TLNMF_OUTCOME_CANCELLED)
+        return "none: the run was interrupted before L was minimised";
+    return doubts[info->doubt];
+}
+
 static tlnmf_error put_result(tlnmf_ctx *ctx, tlnmf_record *model, const char *prefix,
                               const tl_result *result)
 {
@@ -97,6 +125,8 @@ static tlnmf_error put_result(tlnmf_ctx *ctx, tlnmf_record *model, const char *p
                              tlnmf_outcome_name((tlnmf_outcome)result->info.outcome)));
     TRY(tl_record_refer_text(ctx, model, full(prefix, "outcome_of", text),
                              methods[result->info.outcome_of]));
+    TRY(tl_record_refer_text(ctx, model, full(prefix, "certificate_means", text),
+                             certificate_words(&result->info)));
     TRY(put_numbers(ctx, model, prefix, &result->info));
     TRY(put_arrays(ctx, model, prefix, result));
     return put_trace(ctx, model, prefix, result);

@@ -387,8 +387,8 @@ tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data,
     TRY(prepare(&c, settings, start));
     plan(&c);
     TRY(check_frames(&c));
-    tl_warn_of_data(ctx, data, &c.opt);
-    tl_warn_of_numbers(ctx, data, &c.opt);
+    tl_warn_of_data(ctx, data, &c.opt, NULL);
+    tl_warn_of_numbers(ctx, data, &c.opt, NULL);
     TRY(tlnmf_record_create(ctx, ranks));
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = tl_record_keep_if(compare(&c, *ranks), ranks);

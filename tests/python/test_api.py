@@ -255,7 +255,11 @@ class Records(unittest.TestCase):
         again = pickle.loads(pickle.dumps(m))
         self.assertEqual(again, m)
         self.assertEqual(type(again), tlnmf.Model)
-        self.assertIn("<svg", tlnmf.fit(Y, 2, trace=True)._repr_html_())
+        fitted = tlnmf.fit(Y, 2, J=3, trace=True)
+        self.assertIn("<svg", fitted._repr_html_())
+        self.assertIn("<td>limit of 3 iterations</td>", fitted._repr_html_())
+        applied = tlnmf.apply(fitted, Y)
+        self.assertIn(f"<td>{applied.fits}</td>", applied._repr_html_())
         damaged = bytearray(m.pack())
         damaged[len(damaged) // 2] ^= 1
         self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
@@ -438,6 +442,10 @@ class Calls(unittest.TestCase):
         with self.assertWarnsRegex(RuntimeWarning, "subtract from each row its mean"):
             offset = tlnmf.TLNMF(2).fit(Y.transpose(0, 2, 1) + 1000 * abs(Y).max())
         self.assertIn("offset", offset.certificate_reason_)
+        for text in (offset._repr_html_(), tlnmf.report(offset).html):
+            self.assertIn("subtract from each row its mean", text)
+            self.assertIn("none: the mean of the data looks like an offset", text)
+        self.assertIn("1 warning, see caveats", repr(offset.model_))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             tlnmf.fit(Y, k=2)

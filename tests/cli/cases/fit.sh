@@ -209,7 +209,7 @@ check "method nmf" grep -q '"transform": "dct"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
 check "exchange" grep -q '"chain_holds": ' "$out"
 check "no certificate if L has many minima" [ "$(json certificate)" = null ]
-check "and why" [ "$(json certificate_means)" = "none: L has many minima, as covariances are singular and the floor is low; try --continuation" ]
+check "and why" [ "$(json certificate_means)" = "none: L has many minima, as covariances are singular and the floor is low; try the option continuation" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 -J 20 --no-model
 check "a certificate per entry, with its condition" \
     grep -Eq '^  certificate   C - C\* <= [-0-9.e]+ \([-0-9.e]+ per entry of V\), if [-0-9.e]+ is the least L$' "$out"
@@ -223,13 +223,13 @@ check "a table of two atoms" [ "$(grep -c ' Hz ' "$out")" -eq 2 ]
 
 # No certificate because the diagonalisation did not converge.
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange -J 1 --json --no-model
-check "iterations" [ "$(json certificate_means)" = "none: JD used all its iterations before L was minimised; try a larger -J" ]
+check "iterations" [ "$(json certificate_means)" = "none: JD used all its iterations before L was minimised; try a larger J" ]
 tlnmf simulate gcm --s 1 --m 60 --n 200 -o long.npy
 expect 0 ... "" tlnmf fit long.npy -k 5 --max-seconds 0.05 --json --no-model
 check "one start, as the problem is not small" [ "$(json starts)" = 1 ]
-check "time" [ "$(json certificate_means)" = "none: the time limit ended the search for the least L; try more --max-seconds" ]
+check "time" [ "$(json certificate_means)" = "none: the time limit ended the search for the least L; try more max-seconds" ]
 expect 0 ... "" tlnmf fit long.npy -k 5 --method tl --certify --max-seconds 0.05 --no-model
-check "time, with --certify" grep -Fxq "  certificate   none: the time limit ended the search for the least L; try more --max-seconds" "$out"
+check "time, with --certify" grep -Fxq "  certificate   none: the time limit ended the search for the least L; try more max-seconds" "$out"
 
 # The stage that stopped and its iterations; JD+NMF has two stages.
 expect 0 ... "" tlnmf fit y.npy -k 2 --method jd -J 3 --starts 1 --no-model

@@ -39,6 +39,9 @@ static heard fit(const double *Y, int64_t rows, int64_t frames, const char *opti
     assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
     assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, options));
     assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, model));
+    for (int i = 0; i < h.count; i++) /* the model keeps them */
+        assert_string_equal(tlnmf_record_get_text_at(*model, "caveats", (size_t)i), h.text[i]);
+    assert_null(tlnmf_record_get_text_at(*model, "caveats", (size_t)h.count));
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);

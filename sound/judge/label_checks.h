@@ -1,21 +1,9 @@
-/* Doubts about the labels of a recording, found before anything is learnt. */
-#ifndef TLNMF_SOUND_CAVEATS_H
-#define TLNMF_SOUND_CAVEATS_H
+/* Checks of the labels of a recording, before anything is learnt. */
+#ifndef TLNMF_SOUND_LABEL_CHECKS_H
+#define TLNMF_SOUND_LABEL_CHECKS_H
 
+#include "base/caveats.h"
 #include "sound/signal/samples.h"
-
-enum { TL_CAVEATS_MAX = 12 };
-
-/* What to look at in the labels. */
-typedef struct tl_caveats {
-    int64_t count;
-    uint64_t sources; /* one bit each: sources whose expected quality is withheld */
-    char text[TL_CAVEATS_MAX][TL_MESSAGE];
-} tl_caveats;
-
-/* Adds a text about these sources. If there is no room for it, only the sources are noted. */
-void tl_caveats_add(tl_caveats *caveats, uint64_t sources, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 enum { TL_PLACE = 96, TL_QUOTED = 96 };
 /* "duet.txt line 7, 2.4 s", or "2.4 s" if the label is not from a file. */
