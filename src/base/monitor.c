@@ -160,8 +160,23 @@ static void call(tl_monitor *m, const tl_progress *progress)
     tlnmf_ctx ctx = {.threads = 0};
     if (m->report == NULL || tl_stopped(m) != TLNMF_OUTCOME_NOT_RUN)
         return;
-    if (fill(&ctx, m, progress) == TLNMF_OK && m->report(m->record, m->user) != 0)
+    if (fill(&ctx, m, progress) != TLNMF_OK)
+        return;
+    m->reporter = pthread_self();
+    atomic_store(&m->reports, true);
+    if (m->report(m->record, m->user) != 0)
         ask_to_stop(m, TLNMF_OUTCOME_CANCELLED);
+    atomic_store(&m->reports, false);
+}
+
+tlnmf_error tl_monitor_need_idle(tlnmf_ctx *ctx)
+{
+    tl_monitor *m = ctx->monitor;
+    if (m != NULL && atomic_load(&m->reports) && pthread_equal(m->reporter, pthread_self()))
+        return tl_fail(
+            ctx, TLNMF_ERR_ARGUMENT,
+            "a progress function must not call the library with the context of its call");
+    return TLNMF_OK;
 }
 
 static void look(tl_monitor *m, double time)

@@ -38,9 +38,11 @@ struct tl_monitor {
     pthread_mutex_t lock; /* one report at a time; also guards the data that runs share */
     atomic_int stop;      /* the tlnmf_outcome that ends the call, or 0 */
     atomic_bool busy;     /* a thread is looking at the clock */
-    double every, next;   /* seconds between two readings of the clock, and when the next is due */
-    int depth;            /* calls inside calls */
-    double began;         /* the outermost call, in tl_wall_seconds() */
+    atomic_bool reports;  /* the progress function runs, in the thread `reporter` */
+    pthread_t reporter;
+    double every, next; /* seconds between two readings of the clock, and when the next is due */
+    int depth;          /* calls inside calls */
+    double began;       /* the outermost call, in tl_wall_seconds() */
     double since, deadline;
     tl_progress now;
     int64_t k, fold, folds; /* of a comparison of ranks; folds = 0: none is running */
@@ -74,6 +76,8 @@ typedef struct tl_scope {
 void tl_monitor_enter(tl_monitor *m_or_null, double seconds, tl_comm *frames_comm_or_null,
                       tl_scope *outer);
 void tl_monitor_leave(tl_monitor *m_or_null, const tl_scope *outer);
+/* An error in a progress function: a call with the same context would wait for ever. */
+tlnmf_error tl_monitor_need_idle(tlnmf_ctx *ctx);
 /* Moves the deadline; a call that had run out of time continues. */
 void tl_monitor_extend(tl_monitor *m, double deadline);
 

@@ -1,5 +1,6 @@
 /* Settings by name, from the table in options.def. */
 #include "base/settings.h"
+#include "base/monitor.h"
 #include "base/rng.h"
 
 #include <errno.h>
@@ -364,6 +365,7 @@ void tlnmf_settings_free(tl_settings *settings)
 
 tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int wanted)
 {
+    TRY(tl_monitor_need_idle(ctx));
     if ((settings->task & wanted) != 0)
         return TLNMF_OK;
     char names[64] = "";

@@ -112,7 +112,7 @@ typedef struct tlnmf_settings {
 /* The defaults of a task. */
 void tl_settings_defaults(tl_task task, tl_settings *settings);
 const char *tl_task_name(int task);
-/* TLNMF_ERR_ARGUMENT unless the settings are for one of the tasks. */
+/* TLNMF_ERR_ARGUMENT unless the settings are for one of the tasks, and in a progress function. */
 tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int tasks);
 /* The word of a choice, e.g. "jd"; "" if there is no such choice. */
 enum { TL_WORD = 32 };

@@ -405,6 +405,7 @@ static tlnmf_error make_data(tl_making *m, const int64_t shape[3], tlnmf_data **
 {
     tlnmf_ctx *ctx = m->ctx;
     tl_scope outer;
+    TRY(tl_monitor_need_idle(ctx));
     tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = make(m, shape);
     tl_monitor_leave(ctx->monitor, &outer);

@@ -233,6 +233,50 @@ static void a_flag_stops_a_run(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* A caller that uses the context of a call in its progress function. */
+typedef struct caller {
+    tlnmf_ctx *ctx;
+    tlnmf_data *data;
+    tlnmf_settings *settings;
+    tlnmf_error fit, make;
+    char message[TLNMF_MESSAGE_SIZE];
+} caller;
+
+static int call_again(const tlnmf_record *progress, void *user)
+{
+    static const double Y[] = {1.0, 2.0, 3.0, 4.0};
+    (void)progress;
+    caller *c = user;
+    tlnmf_record *model;
+    tlnmf_data *data;
+    c->fit = tlnmf_fit(c->ctx, c->data, c->settings, NULL, &model);
+    c->make = tlnmf_data_from_realisations(c->ctx, Y, (int64_t[]){1, 2, 2}, &data);
+    snprintf(c->message, sizeof c->message, "%s", tlnmf_message(c->ctx));
+    return 0;
+}
+
+static void calls_inside_the_progress_function_are_refused(void **state)
+{
+    (void)state;
+    caller c = {.ctx = new_ctx()};
+    tlnmf_record *model;
+    c.data = small_data(c.ctx);
+    c.settings = new_settings(c.ctx, "fit", "k=2 J=3 starts=1 threads=1");
+    tlnmf_ctx_set_progress(c.ctx, call_again, &c);
+    assert_ok(c.ctx, tlnmf_fit(c.ctx, c.data, c.settings, NULL, &model));
+    assert_int_equal(c.fit, TLNMF_ERR_ARGUMENT);
+    assert_int_equal(c.make, TLNMF_ERR_ARGUMENT);
+    assert_string_equal(
+        c.message, "a progress function must not call the library with the context of its call");
+    tlnmf_record_free(model);
+    tlnmf_ctx_set_progress(c.ctx, NULL, NULL);
+    assert_ok(c.ctx, tlnmf_fit(c.ctx, c.data, c.settings, NULL, &model)); /* idle again */
+    tlnmf_record_free(model);
+    tlnmf_settings_free(c.settings);
+    tlnmf_data_free(c.data);
+    tlnmf_ctx_free(c.ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +285,7 @@ int main(void)
         cmocka_unit_test(a_progress_function_does_not_change_the_result),
         cmocka_unit_test(other_calls_also_report),
         cmocka_unit_test(a_flag_stops_a_run),
+        cmocka_unit_test(calls_inside_the_progress_function_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
