@@ -172,8 +172,15 @@ static tlnmf_error add_sound(page_job *j)
 static void add_labels(page_job *j)
 {
     const char *labels = choose_file(j, arg.labels, text_of(j, NULL, "labels"), found.labels);
-    if (labels != NULL && cli_page_add_labels(j->call, labels, j->about) != TLNMF_OK)
+    tlnmf_record *track = NULL;
+    if (labels == NULL)
+        return;
+    tlnmf_error error = tlnmf_io_read_labels(j->call->ctx, labels, &track);
+    if (error == TLNMF_OK)
+        error = cli_page_add_labels(j->call, track, j->about);
+    if (error != TLNMF_OK)
         cli_warn(j->call->command, "%s", tlnmf_message(j->call->ctx));
+    tlnmf_record_free(track);
 }
 
 /* Records in the page why it has no V, and warns unless `quiet`. */

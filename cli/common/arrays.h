@@ -193,8 +193,9 @@ const char *cli_page_path(const char *model, char path[CLI_PATH]);
  * it was. Not for a diagonalisation of whitened data. */
 tlnmf_error cli_page_add_V(const cli_call *call, const tlnmf_record *model, const tlnmf_data *data,
                            tlnmf_record *about, bool *shown);
-/* Adds a file of labels to the input of a page. */
-tlnmf_error cli_page_add_labels(const cli_call *call, const char *path, tlnmf_record *about);
+/* Adds labels to the input of a page. */
+tlnmf_error cli_page_add_labels(const cli_call *call, const tlnmf_record *labels,
+                                tlnmf_record *about);
 /* Writes the page of a fit. */
 tlnmf_error cli_page_of_fit(const cli_call *call, const cli_result *r);
 

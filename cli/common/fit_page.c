@@ -75,27 +75,26 @@ tlnmf_error cli_page_add_V(const cli_call *call, const tlnmf_record *model, cons
     return error;
 }
 
-tlnmf_error cli_page_add_labels(const cli_call *call, const char *path, tlnmf_record *about)
+tlnmf_error cli_page_add_labels(const cli_call *call, const tlnmf_record *labels,
+                                tlnmf_record *about)
 {
     static const char *const times[] = {"start", "end"};
     const char **name = calloc(CLI_LABELS, sizeof *name);
     size_t count = 0;
-    tlnmf_record *track;
     if (name == NULL)
         return tlnmf_fail(call->ctx, TLNMF_ERR_MEMORY, "no memory");
-    tlnmf_error error = tlnmf_io_read_labels(call->ctx, path, &track);
+    tlnmf_error error = TLNMF_OK;
     for (int i = 0; error == TLNMF_OK && i < 2; i++) {
         int64_t shape[TLNMF_MAX_DIMENSIONS];
         int32_t rank;
-        const double *x = tlnmf_record_get_array(track, times[i], &rank, shape);
+        const double *x = tlnmf_record_get_array(labels, times[i], &rank, shape);
         error = tlnmf_record_set_array(call->ctx, about, times[i], x, rank, shape);
     }
     while (count < CLI_LABELS &&
-           (name[count] = tlnmf_record_get_text_at(track, "name", count)) != NULL)
+           (name[count] = tlnmf_record_get_text_at(labels, "name", count)) != NULL)
         count++;
     if (error == TLNMF_OK)
         error = tlnmf_record_set_texts(call->ctx, about, "name", name, count);
-    tlnmf_record_free(track);
     free(name);
     return error;
 }

@@ -102,14 +102,12 @@ int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, c
 int cli_stems_add_labels(cli_stems *stems)
 {
     const char *path = cli_asked.labels;
-    tlnmf_record *track;
     if (path == NULL)
         return EXIT_DONE;
-    TRY(cli_check(stems->call, tlnmf_io_read_labels(stems->call->ctx, path, &track), NULL));
+    TRY(cli_check(stems->call, tlnmf_io_read_labels(stems->call->ctx, path, &stems->labels), NULL));
     stems->call->subject = path;
-    tlnmf_error error = tlnmf_sound_add_labels(stems->call->ctx, stems->sound, track);
+    tlnmf_error error = tlnmf_sound_add_labels(stems->call->ctx, stems->sound, stems->labels);
     stems->call->subject = NULL;
-    tlnmf_record_free(track);
     return cli_check(stems->call, error, path);
 }
 
@@ -117,6 +115,7 @@ void cli_stems_close(cli_stems *stems, int code)
 {
     tlnmf_sound_free(stems->sound);
     tlnmf_sound_free(stems->recording);
+    tlnmf_record_free(stems->labels);
     cli_stems_release(stems);
     cli_stage_close(stems);
     if (!stems->created)

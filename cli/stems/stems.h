@@ -12,6 +12,7 @@ typedef struct cli_stems {
     cli_call *call;
     const char *path, *model_path; /* of the sound; of the model of `apply`, or NULL */
     tlnmf_sound *sound;            /* with its labels, if any */
+    tlnmf_record *labels;          /* those of --labels, or NULL */
     tlnmf_sound *recording;        /* the sound before resampling; NULL: not resampled */
     tlnmf_settings *settings;      /* of task "separate": the call's */
     const char *directory, *format;

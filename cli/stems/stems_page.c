@@ -34,8 +34,8 @@ static tlnmf_error describe(const cli_outputs *o, const tlnmf_record *report, tl
     const char *slash = strrchr(stems->path, '/');
     TRY(tlnmf_record_set_text(ctx, about, "title", slash == NULL ? stems->path : slash + 1));
     TRY(tlnmf_record_set_text(ctx, about, "recording", stems->path));
-    if (cli_asked.labels != NULL)
-        TRY(cli_page_add_labels(stems->call, cli_asked.labels, about));
+    if (stems->labels != NULL)
+        TRY(cli_page_add_labels(stems->call, stems->labels, about));
     return add_stems(o, report, about);
 }
 

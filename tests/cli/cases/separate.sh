@@ -43,6 +43,10 @@ check "the same stems again" cmp stems/high.wav again/high.wav
 # A second recording: the same notes, with the model
 expect 0 ... "" tlnmf apply stems/model.h5 notes.wav --labels notes.txt -o applied
 check "apply gives the same stems" cmp stems/high.wav applied/high.wav
+mkfifo labels.pipe
+cat notes.txt >labels.pipe &
+expect 0 ... "" timeout 60 tlnmf apply stems/model.h5 notes.wav --labels labels.pipe -o piped
+check "labels from a pipe are read once" [ -s piped/report.html ]
 expect 0 ... "" tlnmf apply stems/model.h5 notes.wav -o free --format flac
 check "names from the model" [ -f "free/low A.flac" -a -f free/high.flac ]
 
