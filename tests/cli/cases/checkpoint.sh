@@ -19,7 +19,7 @@ begin() # SIGNAL CHECKPOINT COMMAND...
     wait $pid 2>/dev/null || code=$?
 }
 
-paper="--solver paper -J 200 --tol 0"
+paper="--solver paper -J 80 --tol 0"
 many="tlnmf fit y.npy -k 3 --starts 24 $paper --exchange -q --json"
 jd="tlnmf jd y.npy --input data --starts 1000 -q"
 traced="tlnmf fit y.npy -k 3 --method tl --starts 24 $paper --trace-all -q" # also rows of finished starts
@@ -52,7 +52,7 @@ for command in many jd traced; do
 done
 
 # Several k: killed while they are compared.
-several="tlnmf fit y.npy -k 2:3 --starts 24 $paper -q"
+several="tlnmf fit y.npy -k 2:3 --starts 12 $paper -q"
 expect 0 ... "" $several -o several.h5
 cp "$out" several.txt
 mv several.h5 several.whole.h5
@@ -82,7 +82,7 @@ expect 0 ... "" $checked --resume -o check.h5
 check "with --eps-check the same bytes" cmp check.h5 check.whole.h5
 
 # More iterations, starts or seconds: units that they do not affect are kept.
-more="tlnmf fit y.npy -k 3 --starts 30 --solver paper -J 210 --tol 0 --exchange -q"
+more="tlnmf fit y.npy -k 3 --starts 30 --solver paper -J 90 --tol 0 --exchange -q"
 expect 0 ... "" $more -o more.h5
 mv more.h5 more.whole.h5
 begin KILL many.h5.checkpoint $many -o many.h5
