@@ -30,9 +30,8 @@
  *   Callbacks   Allocator, log and progress functions may be called from any thread that works for
  *               a call, but never after the call has returned. Only one thread at a time calls a
  *               log or progress function; several may call the allocator concurrently. A callback
- *               must not call the library with the same context, except for tlnmf_poll, tlnmf_fail
- *               and, in functions that read or write samples, the functions of tlnmf/io.h. In a
- *               progress function, other calls with this context return TLNMF_ERR_ARGUMENT.
+ *               may use the same context only for tlnmf_poll, tlnmf_fail and, if it reads or
+ *               writes samples, tlnmf/io.h. Other calls in a progress function are errors.
  *   ABI         TLNMF_ABI is the number in the names of the shared libraries (libtlnmf.so.0,
  *               libtlnmf_io.so.0). It does not follow the version: every incompatible change raises
  *               it. As long as it is the same, functions, options and results are only added, and

@@ -77,7 +77,8 @@ static void H_of_the_fit_is_found_again(void **state)
         assert_near(tlnmf_record_get_real(applied, "C"), C, 5e-12 * fabs(C));
         assert_near(tlnmf_record_get_real(applied, "L"), tlnmf_record_get_real(p.model, "L"),
                     1e-12 * fabs(C));
-        assert_near(largest_difference(K * N, again, H), 0.0, 1e-5 * largest(K * N, H));
+        /* at a minimum H differs by about the root of what C exceeds it: here up to 13 times */
+        assert_near(largest_difference(K * N, again, H), 0.0, 3e-5 * largest(K * N, H));
         assert_true(tlnmf_record_get_integer(applied, "iterations") < p.apply.J);
         tlnmf_record_free(applied);
         destroy(&p);
