@@ -96,8 +96,8 @@ static const char *certificate_words(const tl_info *info)
             "none: TL-NMF found a lower L than JD; try the option continuation or more starts",
         [TL_DOUBT_CUT] =
             "none: the time limit ended the search for the least L; try more max-seconds",
-        [TL_DOUBT_SINGULAR] = "none: L has many minima, as covariances are singular and the floor "
-                              "is low; try the option continuation",
+        [TL_DOUBT_SINGULAR] =
+            "none: L has many minima (singular covariances, low eps); try the option continuation",
         [TL_DOUBT_ITERATIONS] =
             "none: JD used all its iterations before L was minimised; try a larger J",
         [TL_DOUBT_OFFSET] = "none: the mean of the data looks like an offset; subtract it",

@@ -209,7 +209,7 @@ check "method nmf" grep -q '"transform": "dct"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
 check "exchange" grep -q '"chain_holds": ' "$out"
 check "no certificate if L has many minima" [ "$(json certificate)" = null ]
-check "and why" [ "$(json certificate_means)" = "none: L has many minima, as covariances are singular and the floor is low; try the option continuation" ]
+check "and why" [ "$(json certificate_means)" = "none: L has many minima (singular covariances, low eps); try the option continuation" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 -J 20 --no-model
 check "a certificate per entry, with its condition" \
     grep -Eq '^  certificate   C - C\* <= [-0-9.e]+ \([-0-9.e]+ per entry of V\), if [-0-9.e]+ is the least L$' "$out"
