@@ -209,8 +209,7 @@ static void print_certificate(FILE *out, const tlnmf_record *model, double C, do
                 "  certificate   C - C* <= %.6g (%.3g per entry of V), if %.12g is the least L\n",
                 certificate, certificate / entries, C - certificate);
     else if (tlnmf_record_get_integer(model, "doubt") > 0)
-        fprintf(out, "  certificate   %s\n",
-                tlnmf_record_get_text(model, "certificate_means"));
+        fprintf(out, "  certificate   %s\n", tlnmf_record_get_text(model, "certificate_means"));
 }
 
 /* Whether to print details that do not fit into the twelve lines of a summary. */

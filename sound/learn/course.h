@@ -4,8 +4,8 @@
 
 #include "base/monitor.h"
 #include "search/units.h"
-#include "sound/judge/label_checks.h"
 #include "sound/judge/judge.h"
+#include "sound/judge/label_checks.h"
 #include "sound/learn/learn_options.h"
 #include "sound/signal/scene.h"
 
