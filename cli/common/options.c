@@ -13,7 +13,8 @@ cli_shared cli_asked;
 const cli_option cli_shared_options[] = {
     {"input", "data|covariances|power|auto",
      "contents of the array; data: (S, M, N); covariances: (N, M, M); power: a power spectrogram V "
-     "(M, N); auto: covariances if every slice is symmetric, else data [auto]",
+     "(M, N); auto: covariances if every slice is symmetric, data otherwise; slices that are "
+     "nearly symmetric are refused [auto]",
      &cli_asked.input.kind, IN, ARRAYS},
     {"dof", "INT",
      "with --input power: degrees of freedom of each power; 2: |STFT|^2; 1: squares of real "

@@ -115,10 +115,10 @@ static void print_head(FILE *out, const score_table *t, bool decides)
         fprintf(out, " of %lld", (long long)integer(t, "rank_realisations"));
     fputs(")", out);
     if (t->best >= 0)
-        fprintf(out, ": k = %lld is best%s", (long long)at(t, "rank.k", t->best),
+        fprintf(out, ": k = %lld has the best score%s", (long long)at(t, "rank.k", t->best),
                 decides ? " and is used" : "");
     if (t->sparing >= 0 && t->sparing != t->best)
-        fprintf(out, ", k = %lld is as good within a standard error",
+        fprintf(out, "; k = %lld is within one standard error",
                 (long long)at(t, "rank.k", t->sparing));
 }
 
@@ -139,7 +139,7 @@ static void print_line(FILE *out, const score_table *t, int64_t i, bool decides)
             i != t->best ? ""
             : decides    ? "  best: kept"
                          : "  best",
-            i == t->sparing && i != t->best ? "  the fewest within a standard error" : "",
+            i == t->sparing && i != t->best ? "  the smallest k within one standard error" : "",
             at(t, "rank.cut_short", i) != 0.0 ? "  cut short" : "");
 }
 

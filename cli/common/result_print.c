@@ -391,7 +391,8 @@ void cli_print_name(FILE *out, const char *label, const char *name, const char *
 static const cli_sentence sentences[] = {
     {"components by",
      "The scores of several numbers of components k on data that the fit has not seen; lower is "
-     "better. A k is as good as the best if its score is higher by less than the standard error."},
+     "better. Scores within one standard error of the best are equally good: the line also names the "
+     "smallest such k."},
     {"found by",
      "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
      "entry of V above it. If several did, it is probably the global minimum, but they may "

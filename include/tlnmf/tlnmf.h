@@ -107,10 +107,10 @@ TLNMF_API const char *tlnmf_outcome_name(tlnmf_outcome outcome);
  * "records" below. */
 typedef struct tlnmf_record tlnmf_record;
 
-/* One call for a whole job, with arrays in and a record out. `options_or_null` is a text such as
- * "k=2 method=tl seed=3" (see tlnmf_settings_set_all). Y has the shape {S, M, N}. On failure *out
- * is NULL, and `message_or_null` receives the message, at most TLNMF_MESSAGE_SIZE bytes; on success
- * it receives "".
+/* One call for a whole job, with arrays in and a record out. `options_or_null` is an options string
+ * such as "k=2 method=tl seed=3" (see tlnmf_settings_set_all). Y has the shape {S, M, N}. On
+ * failure *out is NULL, and `message_or_null` receives the message, at most TLNMF_MESSAGE_SIZE
+ * bytes; on success it receives "".
  *
  *     const int64_t shape[] = {1, 20, 100};
  *     char message[TLNMF_MESSAGE_SIZE];

@@ -40,9 +40,9 @@ class Data:
     block, moving : int, optional
         Averages frames: every `block` consecutive frames, or the `moving` frames around each.
     input : {"auto", "data", "covariances", "power"}
-        What Y holds. "auto": covariances if all slices are symmetric, with a UserWarning; else
-        data. "power": V itself, such as a power spectrogram (M, N). If Y is (S, M, N), V is the
-        mean over S.
+        What Y holds. "auto": covariances if all slices are symmetric, with a UserWarning; data
+        otherwise. Slices that are nearly symmetric are refused. "power": V itself, such as a power
+        spectrogram (M, N). If Y is (S, M, N), V is the mean over S.
     dof : int, optional
         With input="power": degrees of freedom of each power. Held-out scores and the verdict of
         `apply` use it. 2 (the default) for |STFT|^2, 1 for squares of real coefficients, 2 n if

@@ -389,7 +389,7 @@ def apply(
     Applied
         A record with H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
         `fits` says whether the model fits these data: "about as well as its own data", "worse than
-        its own data", "not: these data are different", or "cannot tell: " and the reason. It
+        its own data", "no: these data are different", or "cannot tell: " and the reason. It
         compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
 
     Examples

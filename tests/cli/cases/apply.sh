@@ -19,7 +19,7 @@ check "they are not its own data" [ "$(json own_data)" = false ]
 check "they fit" [ "$(json fits)" = "about as well as its own data" ]
 check "X and V are written" [ "$(tlnmf info b.h5 | grep -c '^  /[XV] ')" = 2 ]
 expect 0 ... "" tlnmf apply tl.h5 c.npy -o c.h5 --json
-check "another truth does not fit" [ "$(json fits)" = "not: these data are different" ]
+check "another truth does not fit" [ "$(json fits)" = "no: these data are different" ]
 # The numbers of realisations may differ: chance is subtracted.
 tlnmf simulate gcm -s 5 --seed-data 5 -o few.npy
 tlnmf simulate gcm -s 5 --seed-truth 7 --seed-data 6 -o few_c.npy
@@ -30,7 +30,7 @@ check "although I per entry is larger" awk -v a="$(json I_per_entry)" -v b="$(js
 check "the excess is small" awk -v e="$(json excess)" -v s="$(json excess_error)" -v r="$(json excess_random)" \
     'BEGIN { exit !(s > 0 && e < 2.5 * s && r > 4 * s) }'
 expect 0 ... "" tlnmf apply tl.h5 few_c.npy -o few.h5 --force --json
-check "another truth is found there" [ "$(json fits)" = "not: these data are different" ]
+check "another truth is found there" [ "$(json fits)" = "no: these data are different" ]
 expect 0 ... "" tlnmf apply few.h5 c.npy -o x.h5 --json
 check "an applied model has no verdict" [ "$(json fits)" = \
     "cannot tell: the model does not say how many realisations it was learnt from" ]

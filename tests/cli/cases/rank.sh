@@ -31,10 +31,10 @@ near "the held-out score" "$got" \
 
 tlnmf simulate gcm -s 4 -n 20 -o few.npy
 expect 0 ... "" tlnmf fit few.npy -k auto --method jd --eps 1e-8 --no-model
-check "the answer first" grep -Eq "^components by held-out realisations \(4 folds of 4\): k = . is best and is used" "$out"
+check "the answer first" grep -Eq "^components by held-out realisations \(4 folds of 4\): k = . has the best score and is used" "$out"
 check "at most twelve lines" [ "$(wc -l <"$out")" -le 12 ]
 expect 0 ... "" tlnmf fit few.npy -k auto --method jd --eps 1e-8 --no-model -v -q
-check "a table" grep -q "^components by held-out realisations (4 folds of 4): k = . is best and is used" "$out"
+check "a table" grep -q "^components by held-out realisations (4 folds of 4): k = . has the best score and is used" "$out"
 check "its head" [ "$(sed -n 2p "$out")" = "    k   C per entry   above the best   standard error" ]
 check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")" -eq 8 ]
 check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
@@ -73,10 +73,10 @@ near "the score at a given Phi" "$given" "$(json heldout_C_per_entry)" 1e-12
 # With one realisation, covariances or neighbours: entries of V.
 tlnmf simulate gcm -s 1 -o one.npy
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model -v -q
-check "by entries" grep -Fxq "components by held-out entries of V (5 folds): k = 1 is best and is used" "$out"
+check "by entries" grep -Fxq "components by held-out entries of V (5 folds): k = 1 has the best score and is used" "$out"
 check "entries decide" grep -Eq "^    1 .*  best: kept$" "$out"
 check "the limits of entries" grep -q "this is rarely the true number (docs/howto/components.md)" "$out"
-check "then by neighbours" grep -Fxq "components by held-out neighbours (4 folds of 4): k = 1 is best" "$out"
+check "then by neighbours" grep -Fxq "components by held-out neighbours (4 folds of 4): k = 1 has the best score" "$out"
 check "the limits of neighbours" \
     grep -Fxq "  If the data change within 4 frames, this number is too low (docs/howto/components.md)." "$out"
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model

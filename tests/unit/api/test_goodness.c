@@ -5,7 +5,7 @@
 enum { M = 12, N = 100, K = 3, SAME = 1, OTHER = 2 };
 
 static const char well[] = "about as well as its own data",
-                  different[] = "not: these data are different";
+                  different[] = "no: these data are different";
 
 /* Data of the Gaussian composite model. */
 static tlnmf_data *sample(tlnmf_ctx *ctx, int64_t S, int64_t frames, uint64_t truth, uint64_t seed)
