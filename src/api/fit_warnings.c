@@ -47,16 +47,6 @@ static void warn_of_shape(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_cavea
                         M, N);
 }
 
-/* Realisations share the activations of a frame, so their power differs by chance alone. */
-static void warn_of_trials(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
-{
-    if (data->trials_last)
-        tl_caveats_warn(
-            ctx, caveats,
-            "the power differs between realisations (first axis), but not between frames (last "
-            "axis): check the order of the axes, which is (S, M, N)");
-}
-
 void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                      tl_caveats *caveats)
 {
@@ -65,7 +55,6 @@ void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
         warn_of_offset(ctx, data, caveats);
         warn_of_constant_rows(ctx, data, caveats);
         warn_of_shape(ctx, data, caveats);
-        warn_of_trials(ctx, data, caveats);
     }
     if (opt->task == TL_TASK_FIT && opt->k > least && (opt->k - 1) / data->M < data->all)
         tl_caveats_warn(ctx, caveats, "k is above min(M, N) = %lld: W H can fit any V exactly",
