@@ -21,18 +21,21 @@ static void warn_of_offset(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_cave
     if (offset > 0.0)
         tl_caveats_warn(
             ctx, caveats,
-            "the mean frame has %.3g %% of the power: if it is an offset, subtract from each "
-            "row its mean over all frames and realisations",
+            "the mean frame has %.3g %% of the power: if it is an offset, subtract from each entry "
+            "of the frames its mean over all frames and realisations",
             100.0 * offset);
 }
 
+/* Frames are the columns of tlnmf_fit and the rows of the estimators: the words fit both. */
 static void warn_of_constant_rows(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     long long count = data->constant_rows, first = data->first_constant;
     if (count == 1)
-        tl_caveats_warn(ctx, caveats, "row %lld is constant: omit it", first);
+        tl_caveats_warn(ctx, caveats, "entry %lld of the frames is constant: omit it", first);
     else if (count > 1)
-        tl_caveats_warn(ctx, caveats, "%lld rows are constant, the first is row %lld: omit them",
+        tl_caveats_warn(ctx, caveats,
+                        "%lld entries of the frames are constant, the first is entry %lld: omit "
+                        "them",
                         count, first);
 }
 

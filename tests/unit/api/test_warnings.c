@@ -85,7 +85,7 @@ static void an_offset_is_noticed(void **state)
     tlnmf_record *model;
     heard h = fit(Y, M, N, "k=2 method=jd", &model);
     assert_int_equal(h.count, 1);
-    assert_non_null(strstr(h.text[0], "subtract from each row its mean"));
+    assert_non_null(strstr(h.text[0], "subtract from each entry of the frames its mean"));
     assert_near(tlnmf_record_get_real(model, "eps") / (0.01 * power_of(centred)), 1.0, 0.02);
     assert_int_equal(tlnmf_record_get_integer(model, "doubt"), 5);
     assert_true(isnan(tlnmf_record_get_real(model, "certificate")));
@@ -129,7 +129,14 @@ static void shapes_and_constant_rows_are_noticed(void **state)
         }
     h = fit_and_forget(Y, M, N, "k=2 J=3");
     assert_int_equal(h.count, 1);
-    assert_string_equal(h.text[0], "row 4 is constant: omit it");
+    assert_string_equal(h.text[0], "entry 4 of the frames is constant: omit it");
+    for (int64_t s = 0; s < S; s++)
+        for (int64_t n = 0; n < N; n++)
+            Y[(s * M + 5) * N + n] = 0.1;
+    h = fit_and_forget(Y, M, N, "k=2 J=3");
+    assert_int_equal(h.count, 1);
+    assert_string_equal(h.text[0],
+                        "2 entries of the frames are constant, the first is entry 4: omit them");
     free(Y);
 }
 
@@ -148,7 +155,7 @@ static void comparisons_warn_once(void **state)
     assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "method=jd J=2 eps=1e-26"));
     assert_ok(ctx, tlnmf_compare_ranks(ctx, data, settings, (const int64_t[]){1, 2}, NULL, &ranks));
     assert_int_equal(h.count, 2);
-    assert_non_null(strstr(h.text[0], "subtract from each row its mean"));
+    assert_non_null(strstr(h.text[0], "subtract from each entry of the frames its mean"));
     assert_non_null(strstr(h.text[1], "C is rounding noise"));
     tlnmf_record_free(ranks);
     tlnmf_settings_free(settings);
