@@ -37,7 +37,8 @@ static int fill_missing(cli_call *call, const cli_input *input, tlnmf_record *re
     return EXIT_DONE;
 }
 
-int cli_take_roots(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a)
+int cli_take_roots(cli_call *call, const cli_input *input, int64_t before, tlnmf_record *record,
+                   cli_array *a)
 {
     int64_t count = 1, N = a->shape[a->rank - 1], M = a->shape[a->rank - 2];
     double *y;
@@ -50,7 +51,8 @@ int cli_take_roots(cli_call *call, const cli_input *input, tlnmf_record *record,
         if (a->x[i] < 0.0)
             return cli_fail(call->command, EXIT_INPUT,
                             "%s: row %lld, frame %lld is %g: powers must not be negative",
-                            input->spec, (long long)(i / N % M), (long long)(i % N), a->x[i]);
+                            input->spec, (long long)(i / N % M), (long long)(before + i % N),
+                            a->x[i]);
         y[i] = sqrt(a->x[i]);
     }
     a->x = y;
