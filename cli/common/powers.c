@@ -14,10 +14,6 @@ static int fill_missing(cli_call *call, const cli_input *input, tlnmf_record *re
 {
     int64_t size[2] = {shape[1], shape[2]}, missing = 0;
     double *mask;
-    const char *option = input->missing ? "missing" : "mask";
-    if (call->frames != NULL)
-        return cli_fail(call->command, EXIT_USAGE,
-                        "--%s cannot be used if frames of powers are distributed", option);
     TRY(cli_read_matrix(call, input->mask, "mask", size[0], size[1], record));
     const double *given = tlnmf_record_get_array(record, "mask", NULL, NULL);
     TRY(cli_check(call, tlnmf_record_new_array(call->ctx, record, "entries", 2, size, &mask),
