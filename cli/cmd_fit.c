@@ -261,12 +261,13 @@ static int check_split(const cli_call *call, const plan *p)
 {
     const char *split = cli_asked.split;
     bool all_here = split == NULL || strncmp(split, "frames", 6) != 0;
-    if (all_here || (!p->rank.compares && arg.init.path == NULL && arg.init.h == NULL &&
+    bool gaps = p->input.missing != NULL && cli_input_is(&p->input, "power");
+    if (all_here || (!p->rank.compares && arg.init.path == NULL && arg.init.h == NULL && !gaps &&
                      p->input.mask == NULL && p->input.moving == 0 && arg.report == NULL))
         return EXIT_DONE;
     return cli_fail(call->command, EXIT_USAGE,
                     "--split frames cannot be combined with -k A:B, --init, --init-h, --mask, "
-                    "--moving or --report");
+                    "--moving, --report or --missing of powers");
 }
 
 /* Everything before the data are read: reads and checks the options, and distributes the work over

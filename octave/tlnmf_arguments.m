@@ -55,12 +55,6 @@ function Y = in_order (Y, axes)
            {"trials", "epochs", "realisations"}};
   if isempty (axes)
     order = ndims (Y):-1:1;
-    [S, M, N] = size (Y);
-    if ndims (Y) == 3 && S > 1 && M > 3 * N
-      warning ("tlnmf:axes", ["Y of size %d x %d x %d is read as %d realisations of %d frames of ", ...
-               "length %d. If its dimensions are in another order, name them, as in ", ...
-               "\"axes\", \"channels,time,trials\""], S, M, N, S, N, M);
-    end
   else
     names = strtrim (strsplit (axes, ","));
     order = zeros (1, 3);

@@ -214,6 +214,17 @@ static mxArray *from_record(const tlnmf_record *record)
     return out;
 }
 
+/* Repeats the library's warnings about the data: cells of texts, or NULL. */
+static void warn_of(const mxArray *caveats)
+{
+    size_t count = caveats == NULL ? 0 : mxGetNumberOfElements(caveats);
+    for (size_t i = 0; i < count; i++) {
+        char *text = mxArrayToString(mxGetCell(caveats, (mwIndex)i));
+        mexWarnMsgIdAndTxt("tlnmf:data", "%s", text);
+        mxFree(text);
+    }
+}
+
 void mexFunction(int nlhs, mxArray *plhs[], int nrhs, const mxArray *prhs[])
 {
     call c = {0};
@@ -233,4 +244,5 @@ void mexFunction(int nlhs, mxArray *plhs[], int nrhs, const mxArray *prhs[])
         check(&c, tlnmf_apply(c.ctx, c.given, c.data, c.settings, &c.result));
     plhs[0] = from_record(c.result);
     call_free(&c);
+    warn_of(mxGetField(plhs[0], 0, "caveats"));
 }

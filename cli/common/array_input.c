@@ -291,8 +291,10 @@ static int make_data(cli_call *call, const cli_input *input, const cli_array *a,
     return cli_fail_library(call, error, input->spec);
 }
 
-/* Refuses square slices whose symmetry is a little off: they may be covariances or data. */
-static int refuse_slices(const cli_call *call, const cli_input *input, const cli_array *a)
+/* Refuses square slices whose symmetry is a little off: they may be covariances or data. The first
+ * axis begins with slice number `before` of the file. */
+static int refuse_slices(const cli_call *call, const cli_input *input, const cli_array *a,
+                         int64_t before)
 {
     cli_asymmetry first = {0};
     if (!cli_input_is(input, "auto") || input->axes != NULL || input->per_trial ||
@@ -302,9 +304,10 @@ static int refuse_slices(const cli_call *call, const cli_input *input, const cli
                     "%s: slice %lld%s is not symmetric: entries (%lld, %lld) and (%lld, %lld) "
                     "differ by %.3g of %.3g. If these are covariances, make them symmetric: "
                     "(C + C') / 2. If they are data (S, M, N), use --input data",
-                    input->spec, (long long)first.n, first.axis == 2 ? " along the last axis" : "",
-                    (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
-                    first.off, first.most);
+                    input->spec, (long long)(first.n + (first.axis == 0 ? before : 0)),
+                    first.axis == 2 ? " along the last axis" : "", (long long)first.i,
+                    (long long)first.j, (long long)first.j, (long long)first.i, first.off,
+                    first.most);
 }
 
 /* Names --axes if the shape fits another order better: frames should be more than their length. A
@@ -369,11 +372,11 @@ static int from_array(cli_call *call, const cli_input *input, tlnmf_record *reco
     int axis = arranged || a->rank != 3 || !(is_given || guess) ? -1 : cli_covariance_axis(a);
     if (is_given || axis >= 0)
         return from_covariances(call, input, axis, record, a, out);
-    TRY(refuse_slices(call, input, a));
+    TRY(refuse_slices(call, input, a, 0));
     TRY(cli_arrange(call, input, record, a));
     warn_of_guess(call, input, a);
     if (cli_input_is(input, "power"))
-        TRY(cli_take_roots(call, input, record, a));
+        TRY(cli_take_roots(call, input, 0, record, a));
     TRY(from_realisations(call, input, a, false, out));
     return cli_mask_powers(call, input, record, *out);
 }
@@ -419,19 +422,21 @@ static int read_own(cli_call *call, const cli_input *input, const cli_array *who
         code = cli_agree(read_part(call, input, 0, 1, &parts, &a));
         covariances = code == EXIT_DONE && (is_given || all_symmetric(call, &a));
         if (code == EXIT_DONE && !covariances)
-            code = cli_agree(refuse_slices(call, input, &a));
+            code = cli_agree(
+                refuse_slices(call, input, &a, cli_part_first(call->part, whole->shape[0], 1)));
         if (code == EXIT_DONE && !covariances)
             warn_of_guess(call, input, &a);
     }
     if (code == EXIT_DONE && covariances) {
         code = make_covariances(call, input, &a, 0, whole->shape[0], out);
     } else if (code == EXIT_DONE) {
+        int64_t frames = whole->shape[whole->rank - 1], unit = input->block > 0 ? input->block : 1;
         tlnmf_record_free(parts);
         a = *whole;
-        code = cli_agree(read_part(call, input, whole->rank - 1,
-                                   input->block > 0 ? input->block : 1, &parts, &a));
+        code = cli_agree(read_part(call, input, whole->rank - 1, unit, &parts, &a));
         if (code == EXIT_DONE && cli_input_is(input, "power"))
-            code = cli_agree(cli_take_roots(call, input, parts, &a));
+            code = cli_agree(
+                cli_take_roots(call, input, cli_part_first(call->part, frames, unit), parts, &a));
         if (code == EXIT_DONE)
             code = from_realisations(call, input, &a, true, out);
     }

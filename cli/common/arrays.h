@@ -52,8 +52,9 @@ int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cl
 
 /* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. With
  * --missing, NaN marks missing powers, and the record receives their mask. The new arrays belong to
- * the record. */
-int cli_take_roots(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a);
+ * the record. `before`: frames of the file before the first of the array. */
+int cli_take_roots(cli_call *call, const cli_input *input, int64_t before, tlnmf_record *record,
+                   cli_array *a);
 /* Sets the mask of missing powers and of --mask, if there is one. */
 int cli_mask_powers(const cli_call *call, const cli_input *input, const tlnmf_record *record,
                     tlnmf_data *data);

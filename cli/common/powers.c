@@ -14,10 +14,6 @@ static int fill_missing(cli_call *call, const cli_input *input, tlnmf_record *re
 {
     int64_t size[2] = {shape[1], shape[2]}, missing = 0;
     double *mask;
-    const char *option = input->missing ? "missing" : "mask";
-    if (call->frames != NULL)
-        return cli_fail(call->command, EXIT_USAGE,
-                        "--%s cannot be used if frames of powers are distributed", option);
     TRY(cli_read_matrix(call, input->mask, "mask", size[0], size[1], record));
     const double *given = tlnmf_record_get_array(record, "mask", NULL, NULL);
     TRY(cli_check(call, tlnmf_record_new_array(call->ctx, record, "entries", 2, size, &mask),
@@ -37,7 +33,8 @@ static int fill_missing(cli_call *call, const cli_input *input, tlnmf_record *re
     return EXIT_DONE;
 }
 
-int cli_take_roots(cli_call *call, const cli_input *input, tlnmf_record *record, cli_array *a)
+int cli_take_roots(cli_call *call, const cli_input *input, int64_t before, tlnmf_record *record,
+                   cli_array *a)
 {
     int64_t count = 1, N = a->shape[a->rank - 1], M = a->shape[a->rank - 2];
     double *y;
@@ -50,7 +47,8 @@ int cli_take_roots(cli_call *call, const cli_input *input, tlnmf_record *record,
         if (a->x[i] < 0.0)
             return cli_fail(call->command, EXIT_INPUT,
                             "%s: row %lld, frame %lld is %g: powers must not be negative",
-                            input->spec, (long long)(i / N % M), (long long)(i % N), a->x[i]);
+                            input->spec, (long long)(i / N % M), (long long)(before + i % N),
+                            a->x[i]);
         y[i] = sqrt(a->x[i]);
     }
     a->x = y;

@@ -136,8 +136,8 @@ void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const
     bool none = claim[0] == '\0';
     if (r->quick)
         published = NAN; /* not comparable */
-    if (!isfinite(ours))
-        verdict = verdict == REP_REPRODUCED ? REP_NOT_REPRODUCED : REP_VIOLATED;
+    if (!isfinite(ours) && verdict >= REP_SATISFIED)
+        verdict = REP_VIOLATED;
     json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o}", "experiment", r->experiment,
                             "what", what, "published", cli_real(published), "ours", cli_real(ours),
                             "difference", cli_real(ours - published), "claim", claim, "holds",

@@ -21,18 +21,21 @@ static void warn_of_offset(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_cave
     if (offset > 0.0)
         tl_caveats_warn(
             ctx, caveats,
-            "the mean frame has %.3g %% of the power: if it is an offset, subtract from each "
-            "row its mean over all frames and realisations",
+            "the mean frame has %.3g %% of the power: if it is an offset, subtract from each entry "
+            "of the frames its mean over all frames and realisations",
             100.0 * offset);
 }
 
+/* Frames are the columns of tlnmf_fit and the rows of the estimators: the words fit both. */
 static void warn_of_constant_rows(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     long long count = data->constant_rows, first = data->first_constant;
     if (count == 1)
-        tl_caveats_warn(ctx, caveats, "row %lld is constant: omit it", first);
+        tl_caveats_warn(ctx, caveats, "entry %lld of the frames is constant: omit it", first);
     else if (count > 1)
-        tl_caveats_warn(ctx, caveats, "%lld rows are constant, the first is row %lld: omit them",
+        tl_caveats_warn(ctx, caveats,
+                        "%lld entries of the frames are constant, the first is entry %lld: omit "
+                        "them",
                         count, first);
 }
 
@@ -47,16 +50,6 @@ static void warn_of_shape(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_cavea
                         M, N);
 }
 
-/* Realisations share the activations of a frame, so their power differs by chance alone. */
-static void warn_of_trials(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
-{
-    if (data->trials_last)
-        tl_caveats_warn(
-            ctx, caveats,
-            "the power differs between realisations (first axis), but not between frames (last "
-            "axis): check the order of the axes, which is (S, M, N)");
-}
-
 void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                      tl_caveats *caveats)
 {
@@ -65,7 +58,6 @@ void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
         warn_of_offset(ctx, data, caveats);
         warn_of_constant_rows(ctx, data, caveats);
         warn_of_shape(ctx, data, caveats);
-        warn_of_trials(ctx, data, caveats);
     }
     if (opt->task == TL_TASK_FIT && opt->k > least && (opt->k - 1) / data->M < data->all)
         tl_caveats_warn(ctx, caveats, "k is above min(M, N) = %lld: W H can fit any V exactly",

@@ -30,7 +30,6 @@ struct tlnmf_data {
     double observed;        /* number of frames of realisations that this is a mean of */
     int64_t constant_rows;  /* rows with the same value, not 0, everywhere */
     int64_t first_constant; /* the first of them */
-    bool trials_last;       /* the last axis of the array looks like trials, the first does not */
     const double *Y;        /* the realisations, in the caller's memory; NULL: not known */
     int64_t made_of[3];     /* its shape: S, M, N */
     tlnmf_record *record;   /* the result of tlnmf_data_record(); NULL in internal copies */
@@ -56,9 +55,6 @@ tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
 /* Notes the mean frame of realisations Y (S x M x N, in the caller's memory; NaN is ignored) and
  * the rows that are constant. All processes call this together. */
 tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
-                              const int64_t shape[3]);
-/* Notes whether the order of the axes of Y is likely to be wrong. */
-tlnmf_error tl_data_note_axes(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
                               const int64_t shape[3]);
 /* Puts mean_share and centred_power into the record of the data. */
 tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data);

@@ -90,7 +90,6 @@ tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
         data->first_constant = m;
     }
     tl_release(&ctx->hooks, block);
-    TRY(tl_data_note_axes(ctx, data, Y, shape));
     return data->record == NULL ? TLNMF_OK : tl_data_describe_mean(ctx, data);
 }
 

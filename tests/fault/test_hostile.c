@@ -195,11 +195,13 @@ static void fits(void **unused)
     TRY(tlnmf_data_set_mask, ctx, new_data(), numbers_like(ones));
     TRY(tlnmf_data_set_dof, ctx, new_data(), size(2));
     TRY(tlnmf_data_set_realisations, ctx, new_data(), numbers(), shape(2, 4, 12));
+    int64_t count, *const missing[] = {NULL, &count};
     for (begin("tlnmf_fill_missing_powers"); next();) {
         memcpy(out, numbers(), sizeof x);
         memcpy(out + LENGTH(x), numbers_like(ones), sizeof ones);
-        judge(tlnmf_fill_missing_powers(ctx, out, shape(2, 4, 12), out + LENGTH(x), NULL),
-              tlnmf_message(ctx));
+        judge(
+            tlnmf_fill_missing_powers(ctx, out, shape(2, 4, 12), out + LENGTH(x), ONE_OF(missing)),
+            tlnmf_message(ctx));
     }
     USE(tlnmf_data_record, data());
     USE(tlnmf_data_free, NULL);

@@ -108,10 +108,17 @@ x = []
 for n in range(N):
     a = [[random.gauss(0, 1) for _ in range(M)] for _ in range(M)]
     x += [sum(a[i][k] * a[j][k] for k in range(M)) for i in range(M) for j in range(M)]
-text = "{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d, %d), }" % (N, M, M)
-with open("covs.npy", "wb") as f:
-    f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
-    f.write(struct.pack("<%dd" % len(x), *x))
+
+def write(name, shape, x):
+    text = "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    with open(name, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
+        f.write(struct.pack("<%dd" % len(x), *x))
+
+write("covs.npy", (N, M, M), x)
+x[8 * M * M + 1] += 1e-3 * x[8 * M * M] # slice 8 is not quite symmetric
+write("skew.npy", (N, M, M), x)
+write("powers.npy", (M, N), [-1.0 if i == 2 * N + 7 else 1.0 + i % 5 for i in range(M * N)])
 PY
 close 1e-10 4 frames jd covs.npy -J 10
 close 1e-10 2 frames fit covs.npy -k 2 --method tl -J 10 --hops 0
@@ -153,7 +160,12 @@ ends_with 3 3 "^tlnmf fit: nothing.npy" fit nothing.npy -k 2
 ends_with 2 3 "unknown command nonsense" nonsense
 ends_with 2 3 "where G divides the 3 processes" fit gcm.npy -k 2 --split frames:2
 ends_with 2 2 "cannot be combined with -k A:B" fit gcm.npy -k 1:3 --split frames
-ends_with 2 2 "cannot be combined with .* or --report" fit gcm.npy -k 2 --split frames --report
+ends_with 2 2 "cannot be combined with .* --report or" fit gcm.npy -k 2 --split frames --report
+ends_with 2 2 "cannot be combined with .* or --missing of powers" fit powers.npy -k 2 --split frames \
+    --input power --missing
+# The number of a slice or of a frame is that in the file, not in the part of a process.
+ends_with 3 2 "skew.npy: slice 8 is not symmetric" fit skew.npy -k 2 --split frames
+ends_with 3 2 "powers.npy: row 2, frame 7 is -1" fit powers.npy -k 2 --split frames --input power
 ends_with 5 3 "other: is neither empty nor a folder of results" reproduce errata --quick -o other
 ends_with 5 3 "directory nowhere does not exist" fit gcm.npy -k 2 -o nowhere/model.h5
 

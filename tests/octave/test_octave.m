@@ -38,7 +38,7 @@ assert (isequal (tlnmf_fit (squeeze (Y(1,:,:))', 2, "axes", "time,channels"), ..
                  tlnmf_fit (squeeze (Y(1,:,:)), 2)));
 lastwarn ("");
 tlnmf_fit (permute (Y, [1 3 2]), 2, "J", 1); % 3 x 20 x 6
-assert (! isempty (strfind (lastwarn (), "3 realisations of 6 frames of length 20")));
+assert (! isempty (strfind (lastwarn (), "frames of length 20, but only 6 frames: check the order")));
 
 applied = tlnmf_apply (info, Y);
 assert (size (applied), [2 20]);

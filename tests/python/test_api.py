@@ -439,13 +439,17 @@ class Calls(unittest.TestCase):
         with self.assertWarnsRegex(kind, "J = 2 iterations were not enough") as caught:
             tlnmf.fit(Y, k=2, J=2)
         self.assertEqual(caught.filename, __file__)
-        with self.assertWarnsRegex(RuntimeWarning, "subtract from each row its mean"):
+        with self.assertWarnsRegex(RuntimeWarning, "subtract from each entry of the frames its mean"):
             offset = tlnmf.TLNMF(2).fit(Y.transpose(0, 2, 1) + 1000 * abs(Y).max())
         self.assertIn("offset", offset.certificate_reason_)
         for text in (offset._repr_html_(), tlnmf.report(offset).html):
-            self.assertIn("subtract from each row its mean", text)
+            self.assertIn("subtract from each entry of the frames its mean", text)
             self.assertIn("none: the mean of the data looks like an offset", text)
         self.assertIn("1 warning, see caveats", repr(offset.model_))
+        constant = Y[0].T.copy()  # (N, M): a row is a frame
+        constant[:, 3] = 0.01
+        with self.assertWarnsRegex(RuntimeWarning, "entry 3 of the frames is constant: omit it"):
+            tlnmf.TLNMF(2, J=5).fit(constant)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             tlnmf.fit(Y, k=2)

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -122,6 +122,18 @@ class Manners(unittest.TestCase):
         search = GridSearchCV(tlnmf.ISNMF(random_state=0, threads=1, trace=False),
                               {"n_components": [1, 2, 4]}, cv=3).fit(V)  # fmt: skip
         self.assertEqual(search.best_params_, {"n_components": 2})
+
+    def test_search_over_frames_finds_k(self):
+        """With a learnt transform and frames held out, as in compare_ranks."""
+        for S, seed in ((10, 5105), (10, 5106), (40, 5107)):
+            Y = tlnmf.simulate.gcm(s=S, m=16, n=100, kbar=3, seed_truth=seed, seed_data=seed).Y
+            model = tlnmf.TLNMF(axes="frames,realisations,length", random_state=0, threads=1,
+                                trace=False, certify=False)  # fmt: skip
+            search = GridSearchCV(model, {"n_components": [1, 2, 3, 4]}, refit=False,
+                                  cv=KFold(5, shuffle=True, random_state=0))  # fmt: skip
+            search.fit(Y.transpose(2, 0, 1))
+            self.assertEqual(search.best_params_, {"n_components": 3})
+            self.assertEqual(tlnmf.compare_ranks(Y, "1:4", threads=1).k, 3)
 
     def test_pipeline_and_search(self):
         search = GridSearchCV(tlnmf.JDNMF(J=50), {"n_components": [1, 2]}, cv=2).fit(X)

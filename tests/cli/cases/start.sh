@@ -76,6 +76,9 @@ check "the same L" [ "$(json L)" = "$L" ]
 # (10 + 115) 4 at a fixed transform.
 bound='M M + (M + N) K <= 500 (at a fixed transform: (M + N) K)'
 check "the bound in the help" grep -qF "$bound" <(tlnmf fit --help all | tr -s ' \n' ' ')
+for file in include/tlnmf/tlnmf.h python/tlnmf/_model.py docs/howto/convergence.md; do
+    check "the bound in $file" grep -q 'most 500\b' "$GOLDEN/../../../$file"
+done
 several() # FRAMES OPTION...: whether the summary names the number of starts
 {
     tlnmf simulate gcm -s 2 -m 10 -n "$1" -o bound.npy --force &&

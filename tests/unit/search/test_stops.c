@@ -336,6 +336,29 @@ static void seconds_are_in_the_model(void **state)
     destroy(&p);
 }
 
+static int save_slowly(const tlnmf_record *state, void *user)
+{
+    (void)state;
+    ++*(int *)user;
+    return nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
+}
+
+/* Saving takes at most 1 % of the time: after a save of 0.2 s, the next one is due in 20 s. */
+static void slow_checkpoints_are_rare(void **state)
+{
+    (void)state;
+    int saves = 0;
+    problem p = create();
+    tlnmf_record *model;
+    p.opt.starts = 12;
+    p.opt.threads = 1;
+    tlnmf_ctx_set_checkpoint(p.ctx, 1e-9, save_slowly, &saves);
+    assert_ok(p.ctx, tlnmf_fit(p.ctx, p.data, &p.opt, NULL, &model));
+    assert_int_equal(saves, 1);
+    tlnmf_record_free(model);
+    destroy(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +374,7 @@ int main(void)
         cmocka_unit_test(traces_of_all_starts),
         cmocka_unit_test(times_of_a_trace_increase),
         cmocka_unit_test(seconds_are_in_the_model),
+        cmocka_unit_test(slow_checkpoints_are_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
