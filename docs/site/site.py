@@ -310,8 +310,8 @@ def main():
     add_players(build, source)
     words = ["-m", "sphinx", "-W", "--keep-going", "-q", "-c", HERE, "-d", build / "docs-doctrees", folder, site]
     done = subprocess.run([sys.executable, *words])
-    complete_theme(site / "_static")
     if done.returncode == 0:
+        complete_theme(site / "_static")
         done = subprocess.run([sys.executable, HERE / "links.py", site])
     return done.returncode
 
