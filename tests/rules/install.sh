@@ -226,6 +226,10 @@ done
 if [ -x "$prefix/bin/tlnmf" ]; then
     expect "program" "$("$prefix/bin/tlnmf" --version | head -n 1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
     component program "$work/program"
+    if find "$work/program" -name 'tlnmf-mpi*' | grep .; then
+        echo "the component program has files of tlnmf-mpi" >&2
+        exit 1
+    fi
     [ ! -x "$prefix/bin/tlnmf-mpi" ] || component mpi "$work/program"
     for program in tlnmf tlnmf-mpi; do
         [ -x "$prefix/bin/$program" ] || continue
