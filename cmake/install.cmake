@@ -71,7 +71,8 @@ install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CONTRIBUTING.md SECURI
         DESTINATION ${docdir} COMPONENT documentation)
 install(DIRECTORY docs examples DESTINATION ${docdir} COMPONENT documentation
         PATTERN CMakeLists.txt EXCLUDE PATTERN docs/site EXCLUDE)
-install(DIRECTORY python/examples/ DESTINATION ${docdir}/examples/python COMPONENT documentation)
+# The pages link to them by this name.
+install(DIRECTORY python/examples DESTINATION ${docdir}/python COMPONENT documentation PATTERN __pycache__ EXCLUDE)
 
 install(EXPORT tlnmfTargets NAMESPACE tlnmf:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf
         COMPONENT development)
