@@ -18,8 +18,8 @@ SIZES = ((1280, 900), (400, 800))
 TOO_WIDE = """
 const width = document.documentElement.clientWidth, whole = document.documentElement.scrollWidth;
 const text = document.querySelector("article") || document.body;
-const clips = e => /auto|scroll|hidden/.test(getComputedStyle(e).overflowX);
-const scrolls = e => e !== text && (clips(e) || scrolls(e.parentElement));
+const scrolled = e => /auto|scroll/.test(getComputedStyle(e).overflowX);
+const scrolls = e => e !== text && (scrolled(e) || scrolls(e.parentElement));
 const shown = e => e.tagName.toLowerCase() + ": " + e.textContent.trim().slice(0, 60);
 return (whole > width ? [`the page is ${whole} pixels wide`] : []).concat(
     [...text.querySelectorAll("*")]
