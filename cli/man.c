@@ -108,13 +108,18 @@ static void put_exit_codes(void)
 static void put_references(const char *but)
 {
     const cli_command *command;
-    bool of_mpi = strcmp(but, "mpi") == 0, of_program = strcmp(but, "tlnmf") == 0;
+    size_t count = 0;
+#ifdef TLNMF_HAS_MPI /* its page is built */
+    const char *of_mpi = "\\fBtlnmf\\-mpi\\fR(1),\n";
+#else
+    const char *of_mpi = "";
+#endif
     puts(".SH SEE ALSO");
-    fputs(of_program ? "\\fBtlnmf\\-mpi\\fR(1)" : "\\fBtlnmf\\fR(1)", stdout);
+    fputs(strcmp(but, "tlnmf") == 0 ? of_mpi : "\\fBtlnmf\\fR(1),\n", stdout);
     for (size_t i = 0; (command = cli_command_at(i)) != NULL; i++)
         if (strcmp(command->name, but) != 0)
-            printf(",\n\\fBtlnmf\\-%s\\fR(1)", command->name);
-    puts(of_mpi ? ",\n\\fBmpirun\\fR(1)" : "");
+            printf("%s\\fBtlnmf\\-%s\\fR(1)", count++ > 0 ? ",\n" : "", command->name);
+    puts(strcmp(but, "mpi") == 0 ? ",\n\\fBmpirun\\fR(1)" : "");
 }
 
 /* Whether an operand or an option of the command is the name of such a file; NULL: of any. */

@@ -40,8 +40,8 @@ endif()
 if(TLNMF_BUILD_CUDA)
   install(TARGETS tlnmf_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda)
 endif()
-# The programs and their completions. bash and fish look for a script with the name of the program; the
-# script for zsh names both programs.
+# The programs, their man pages and completions. bash and fish look for a script with the name of the program.
+# zsh reads the first line of all its scripts: one script, of the component `program`, serves both programs.
 set(completions ${PROJECT_SOURCE_DIR}/cli/completions)
 foreach(row tlnmf:program tlnmf-mpi:mpi)
   string(REPLACE ":" ";" row ${row})
@@ -59,15 +59,20 @@ if(TARGET tlnmf)
   install(FILES ${completions}/_tlnmf DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions
           COMPONENT program)
 endif()
-if(MAN_PAGES)
-  install(FILES ${MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
-endif()
+foreach(page IN LISTS MAN_PAGES)
+  set(component program)
+  if(page MATCHES "/tlnmf-mpi\\.1$")
+    set(component mpi)
+  endif()
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
+endforeach()
 set(docdir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tlnmf)
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CONTRIBUTING.md SECURITY.md
         DESTINATION ${docdir} COMPONENT documentation)
 install(DIRECTORY docs examples DESTINATION ${docdir} COMPONENT documentation
         PATTERN CMakeLists.txt EXCLUDE PATTERN docs/site EXCLUDE)
-install(DIRECTORY python/examples/ DESTINATION ${docdir}/examples/python COMPONENT documentation)
+# The pages link to them by this name.
+install(DIRECTORY python/examples DESTINATION ${docdir}/python COMPONENT documentation PATTERN __pycache__ EXCLUDE)
 
 install(EXPORT tlnmfTargets NAMESPACE tlnmf:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf
         COMPONENT development)

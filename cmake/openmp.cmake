@@ -1,13 +1,14 @@
 # tlnmf_openmp: the OpenMP runtime, or without it (TLNMF_OPENMP) only `omp simd`, which needs none. The
 # library has its own threads.
-if(NOT TLNMF_OPENMP MATCHES "^(AUTO|ON|OFF)$")
+string(TOUPPER "${TLNMF_OPENMP}" openmp_wanted)
+if(NOT openmp_wanted MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
   message(FATAL_ERROR "TLNMF_OPENMP is ${TLNMF_OPENMP}; use AUTO, ON or OFF")
 endif()
 set(OpenMP_C_LIBRARIES)
-if(TLNMF_OPENMP STREQUAL "ON")
-  find_package(OpenMP REQUIRED COMPONENTS C)
-elseif(TLNMF_OPENMP STREQUAL "AUTO")
+if(openmp_wanted STREQUAL "AUTO")
   find_package(OpenMP COMPONENTS C)
+elseif(TLNMF_OPENMP)
+  find_package(OpenMP REQUIRED COMPONENTS C)
 endif()
 add_library(tlnmf_openmp INTERFACE)
 if(TARGET OpenMP::OpenMP_C)

@@ -10,8 +10,13 @@ epoch=${SOURCE_DATE_EPOCH:-$(date -d "$(sed -n 's/^ -- .*>  //p' debian/changelo
 [ ! -e .git ] || [ -z "$(git status --porcelain 2>/dev/null)" ] ||
     echo "dist.sh: the archive contains changes that are not committed" >&2
 archive=$1/tlnmf-$version.tar.gz
-packaging/files.sh | tar -cf - --format=gnu --no-recursion --verbatim-files-from -T - \
+# No pipeline: the shell would ignore the failure of any command but the last.
+work=$(mktemp -d)
+trap 'rm -rf "$work" "$archive.part"' EXIT
+packaging/files.sh >"$work/list"
+tar -cf "$work/tar" --format=gnu --no-recursion --verbatim-files-from -T "$work/list" \
     --transform "s|^|tlnmf-$version/|" --mtime "@$epoch" --owner=0 --group=0 --numeric-owner \
-    --mode='u=rwX,go=rX' | gzip -n -9 >"$archive.part"
+    --mode='u=rwX,go=rX'
+gzip -n -9 <"$work/tar" >"$archive.part"
 mv "$archive.part" "$archive"
 echo "$archive"

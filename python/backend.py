@@ -39,8 +39,7 @@ Version: {version}
 Summary: Transform-learning nonnegative matrix factorisation and joint diagonalisation
 Author: The tlnmf authors
 License: BSD-3-Clause
-License-File: LICENSE
-Classifier: License :: OSI Approved :: BSD License
+{files}Classifier: License :: OSI Approved :: BSD License
 Classifier: Operating System :: POSIX :: Linux
 Classifier: Topic :: Scientific/Engineering
 Requires-Python: >=3.8
@@ -71,10 +70,22 @@ def abi():
     return (HERE / NAME / "ABI").read_text().strip()
 
 
-def licence():
-    """The licence, of the repository or of an unpacked source package."""
-    found = [folder / "LICENSE" for folder in (HERE.parent, HERE) if (folder / "LICENSE").exists()]
-    return found[0].read_bytes()
+def licences(with_libraries):
+    """Our licence, and that of uPlot, which libtlnmf_io writes into report pages: file names and contents.
+
+    They are in the repository, or in an unpacked source package.
+    """
+    found = {}
+    for path in ("LICENSE", "report/vendor/LICENSE.uPlot") if with_libraries else ("LICENSE",):
+        places = [HERE.parent / path, HERE / Path(path).name]
+        found[Path(path).name] = next(place for place in places if place.exists()).read_bytes()
+    return found
+
+
+def metadata(names):
+    """The description of the package; `names` are the files with its licences."""
+    files = "".join(f"License-File: {name}\n" for name in sorted(names))
+    return METADATA.format(name=NAME, version=version(), files=files).encode()
 
 
 # ---- the libraries ------------------------------------------------------------------------------
@@ -139,7 +150,7 @@ def copy_built(build, folder):
         for component in components:
             cmake("--install", build, "--prefix", prefix, "--component", component, "--strip")
         for path in Path(prefix).rglob("*"):
-            if path.name in carried() and path.is_file() and "share" not in path.parts:
+            if path.name in carried() and path.is_file() and "share" not in path.relative_to(prefix).parts:
                 shutil.copy(path, folder / path.name)
 
 
@@ -182,38 +193,74 @@ def bundle(file):
         file.with_name(f"{file.name}.order").write_text("\n".join(order) + "\n")
 
 
+def owner(path):
+    """The Debian package of a file, or None."""
+    if not shutil.which("dpkg"):
+        return None
+    real = os.path.realpath(path)
+    for name in (real, re.sub("^/usr", "", real), f"/usr{real}"):  # /lib may be a link to /usr/lib
+        done = subprocess.run(["dpkg", "-S", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            return re.split("[:,]", done.stdout.decode())[0]
+    return None
+
+
+def licences_of(places):
+    """The copyright files of bundled libraries, and the licences to which they refer, as Debian has them."""
+    found, unknown = {}, []
+    for place in sorted(places):
+        package = owner(place)
+        path = Path(f"/usr/share/doc/{package}/copyright")
+        if package is None or not path.exists():
+            unknown.append(Path(place).name)
+            continue
+        found[f"LICENSE.{package}"] = text = path.read_bytes()
+        for name in re.findall(r"/usr/share/common-licenses/([\w.-]*\w)", text.decode(errors="replace")):
+            common = Path("/usr/share/common-licenses", name)
+            if common.exists():
+                found[f"LICENSE.{name}"] = common.read_bytes()
+    if unknown:
+        print(f"tlnmf: the wheel lacks the licences of {', '.join(sorted(unknown))}", file=sys.stderr)
+    return found
+
+
 def libraries(folder):
-    """Fills `folder` with the libraries and the program of the wheel; False if it carries none."""
+    """Fills `folder` with the libraries and the program of the wheel.
+
+    Returns the licences of what it adds to the package; None if it adds nothing.
+    """
     wanted = os.environ.get("TLNMF_BUNDLE", "")
     if wanted not in ("", "all", "none"):
         sys.exit(f"tlnmf: TLNMF_BUNDLE is {wanted!r}; it must be all, none, or not set")
-    if wanted != "none":
-        copy_libraries(folder)
+    if wanted == "none":
+        return None
+    copy_libraries(folder)
+    found = licences(True)
     if wanted == "all":
-        for name in carried():
-            if (folder / name).exists():
-                bundle(folder / name)
-    return wanted != "none"
+        files = [folder / name for name in carried() if (folder / name).exists()]
+        found.update(licences_of({place for file in files for place in needed(file).values()}))
+        for file in files:
+            bundle(file)
+    return found
 
 
 # ---- the wheel ----------------------------------------------------------------------------------
 
 
-def write_wheel(directory, files, tag, pure, program):
-    """A zip file of the files (name in the wheel, bytes) and their description."""
+def write_wheel(directory, files, tag, pure, program, texts):
+    """A zip file of the files (name in the wheel, bytes), their description, and the texts of licences."""
     info = f"{NAME}-{version()}.dist-info"
-    metadata = METADATA.format(name=NAME, version=version())
     files = dict(files)
     if f"{NAME}/__init__.py" in files:
         files[f"{NAME}/ABI"] = f"{abi()}\n".encode()
-    files[f"{info}/METADATA"] = metadata.encode()
-    files[f"{info}/LICENSE"] = licence()
+    files[f"{info}/METADATA"] = metadata(texts)
+    files.update({f"{info}/{name}": text for name, text in texts.items()})
     files[f"{info}/WHEEL"] = WHEEL.format(pure=str(pure).lower(), tag=tag).encode()
     if program:
         files[f"{info}/entry_points.txt"] = b"[console_scripts]\ntlnmf = tlnmf_program:main\n"
     rows = io.StringIO()
     writer = csv.writer(rows, lineterminator="\n")
-    for name, content in files.items():
+    for name, content in sorted(files.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
         writer.writerow([name, f"sha256={digest}", len(content)])
     writer.writerow([f"{info}/RECORD", "", ""])
@@ -236,23 +283,24 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         if path.suffix in (".py", ".typed")
     }
     with tempfile.TemporaryDirectory() as folder:
-        has_libraries = libraries(Path(folder))
+        found = libraries(Path(folder))
         for path in Path(folder).iterdir():
             files[f"{NAME}/_lib/{path.name}"] = path.read_bytes()
     if PROGRAM in files:
         files["tlnmf_program.py"] = (HERE / "tlnmf_program.py").read_bytes()
     platform = re.sub(r"[-.]", "_", sysconfig.get_platform())
-    tag = f"py3-none-{platform}" if has_libraries else "py3-none-any"
-    return write_wheel(wheel_directory, files, tag, not has_libraries, PROGRAM in files)
+    tag = f"py3-none-{platform}" if found else "py3-none-any"
+    return write_wheel(wheel_directory, files, tag, not found, PROGRAM in files, found or licences(False))
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """The package stays in this folder; its libraries and the program go to tlnmf/_lib."""
     shutil.rmtree(HERE / NAME / "_lib", ignore_errors=True)
     (HERE / NAME / "_lib").mkdir()
-    libraries(HERE / NAME / "_lib")
+    found = libraries(HERE / NAME / "_lib")
     files = {f"{NAME}.pth": f"{HERE}\n".encode()}
-    return write_wheel(wheel_directory, files, "py3-none-any", True, (HERE / PROGRAM).exists())
+    program = (HERE / PROGRAM).exists()
+    return write_wheel(wheel_directory, files, "py3-none-any", True, program, found or licences(False))
 
 
 def build_sdist(sdist_directory, config_settings=None):
@@ -260,12 +308,9 @@ def build_sdist(sdist_directory, config_settings=None):
     with tarfile.open(Path(sdist_directory) / f"{root}.tar.gz", "w:gz") as archive:
         for name in ("backend.py", "pyproject.toml", "tlnmf_program.py", NAME):
             archive.add(HERE / name, f"{root}/{name}", filter=_source_only)
-        metadata = METADATA.format(name=NAME, version=version()).encode()
-        for name, content in (
-            ("PKG-INFO", metadata),
-            ("LICENSE", licence()),
-            (f"{NAME}/ABI", f"{abi()}\n".encode()),
-        ):
+        texts = licences(True)
+        added = {"PKG-INFO": metadata(texts), f"{NAME}/ABI": f"{abi()}\n".encode(), **texts}
+        for name, content in added.items():
             entry = tarfile.TarInfo(f"{root}/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
@@ -273,7 +318,7 @@ def build_sdist(sdist_directory, config_settings=None):
 
 
 def _source_only(entry):
-    return None if "__pycache__" in entry.name or "_lib" in entry.name else entry
+    return None if {"__pycache__", "_lib"} & set(Path(entry.name).parts) else entry
 
 
 def install():
@@ -281,17 +326,21 @@ def install():
     in_environment = sys.prefix != sys.base_prefix
     scheme = sysconfig.get_paths() if in_environment else sysconfig.get_paths("posix_user")
     target, scripts = Path(scheme["purelib"]), Path(scheme["scripts"])
+    script = scripts / "tlnmf"
     target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         name = build_wheel(folder)
         for old in [target / NAME, *target.glob(f"{NAME}-*.dist-info")]:
             shutil.rmtree(old, ignore_errors=True)
+        # The new wheel may lack the program. A script of another kind, such as the program itself, stays.
+        for old in (target / "tlnmf_program.py", script):
+            if old.is_file() and (old != script or b"tlnmf_program" in script.read_bytes()):
+                old.unlink()
         with zipfile.ZipFile(Path(folder) / name) as wheel:
             wheel.extractall(target)
     if (target / PROGRAM).exists():
         (target / PROGRAM).chmod(0o755)
         scripts.mkdir(parents=True, exist_ok=True)
-        script = scripts / "tlnmf"
         script.write_text(f"#!{sys.executable}\nfrom tlnmf_program import main\n\nmain()\n")
         script.chmod(0o755)
         print(f"the program is {script}")

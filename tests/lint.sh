@@ -10,7 +10,7 @@ jobs=$(nproc)
 failed=
 
 tracked() { # tracked files that exist, e.g. tracked '*.c' '*.h'
-    git ls-files --deduplicate -- "$@" | while IFS= read -r file; do
+    git ls-files -- "$@" | sort -u | while IFS= read -r file; do
         [ ! -f "$file" ] || printf '%s\n' "$file"
     done
 }

@@ -20,12 +20,14 @@
 #   hosts=32         solves per thread on 32 threads, half of them cancelled, with forks in between
 #   valgrind=7200    memcheck over the unit tests; no test starts after COUNT seconds
 #   coverage         lines and branches of src, sound and io, in a separate build
-#   reproducible     two builds in different folders, byte by byte
+#   reproducible     two builds in different folders, byte by byte; also of the Debian packages, where
+#                    dpkg-buildpackage and debhelper are installed
+#   dist             the source archive, unpacked, builds and passes its tests without git
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(realpath -e -- "$1") || exit 2
 shift
-[ $# -gt 0 ] || set -- kills folders states faults disks allocations mutants fuzz limits extremes hosts valgrind coverage reproducible
+[ $# -gt 0 ] || set -- kills folders states faults disks allocations mutants fuzz limits extremes hosts valgrind coverage reproducible dist
 program=$build/tlnmf
 work=$(mktemp -d) || exit 2
 trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
@@ -337,6 +339,16 @@ coverage()
 reproducible()
 {
     "$here/torture/reproducible.sh" || failed=1
+    if command -v dpkg-buildpackage >/dev/null && command -v dh >/dev/null; then
+        "$here/packages/reproducible.sh" || failed=1
+    else
+        echo "reproducible: the Debian packages are not built, debhelper is not installed"
+    fi
+}
+
+dist()
+{
+    "$here/torture/dist.sh" || failed=1
 }
 
 for part; do

@@ -59,10 +59,11 @@ def read_fence(lines, i):
     """(language, text lines, line after the end) of the fenced block at line i."""
     indent, fence, language = FENCE.match(lines[i]).groups()
     end = i + 1
-    while not re.match(r"^ {0,3}" + re.escape(fence) + re.escape(fence[0]) + r"*\s*$", lines[end]):
+    close = re.compile(r" {0,3}" + re.escape(fence) + re.escape(fence[0]) + r"*\s*$")
+    while end < len(lines) and not close.match(lines[end]):
         end += 1
-        if end == len(lines):
-            raise PageError(i + 1, f"this block has no end ({fence})")
+    if end == len(lines):
+        raise PageError(i + 1, f"this block has no end ({fence})")
     text = [re.sub(rf"^ {{0,{len(indent)}}}", "", line) for line in lines[i + 1 : end]]
     return language, text, end + 1
 
@@ -244,7 +245,7 @@ def run_python(block, page, names):
         exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), names)
         return None
     except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] in MODULES:
+        if error.name in MODULES:  # a submodule that is missing is a fault of the block
             return error
         return "".join(traceback.format_exc().splitlines(True)[3:])
     except (Exception, SystemExit):

@@ -218,10 +218,13 @@ def add_players(build, source):
             f"<figure><audio controls preload='metadata' src='sounds/{html.escape(path.name)}'></audio>"
             f"<figcaption>{html.escape(title)}</figcaption></figure>"
         )
+    players = "\n".join(rows + ["</div>"])
     home = source.folder / "index.md"
-    text, count = re.subn(r"<!-- site: players -->", "\n".join(rows + ["</div>"]), home.read_text())
+    text, count = re.subn(
+        r"<!-- site:\n(.*?)^PLAYERS\n-->", lambda found: found[1] + players, home.read_text(), flags=re.S | re.M
+    )
     if count != 1:
-        raise SystemExit("docs/index.md: <!-- site: players --> is missing")
+        raise SystemExit("docs/index.md: a comment <!-- site: with the line PLAYERS is missing")
     home.write_text(text)
 
 
@@ -310,8 +313,8 @@ def main():
     add_players(build, source)
     words = ["-m", "sphinx", "-W", "--keep-going", "-q", "-c", HERE, "-d", build / "docs-doctrees", folder, site]
     done = subprocess.run([sys.executable, *words])
-    complete_theme(site / "_static")
     if done.returncode == 0:
+        complete_theme(site / "_static")
         done = subprocess.run([sys.executable, HERE / "links.py", site])
     return done.returncode
 

@@ -26,7 +26,7 @@ class Tlnmf(CMakePackage):
     depends_on("hdf5+hl~mpi", when="+hdf5")
     depends_on("matio+hdf5", when="+matio")
     depends_on("mpi", when="+mpi")
-    depends_on("cuda@11:", when="+cuda")
+    depends_on("cuda@11.8:", when="+cuda")
 
     def cmake_args(self):
         blas = self.spec["openblas"].libs[0]

@@ -59,6 +59,14 @@ class Pages(unittest.TestCase):
         self.fails("'''sh\ntrue\n'''\n'''sh\necho $x\n'''\n", 5, "x")
         self.fails("'''python\nimport not_a_module\n'''\n", 2, "not_a_module")
 
+    def test_missing_modules(self):
+        """A page is skipped for a module that is not installed, not for a wrong import from one that is."""
+        self.fails("'''python\nimport numpy.not_a_module\n'''\n", 2, "numpy.not_a_module")
+        without = "import sys\nsys.modules.pop('tqdm', 0)\nsys.path[:] = ['.']\nimport tqdm\n"
+        code, output = self.run_page(f"'''python\n{without}'''\n")
+        self.assertEqual(code, 77, output)
+        self.assertIn("has no tqdm", output)
+
     def test_marks(self):
         self.passes("<!-- not run: needs a GPU -->\n'''sh\nfalse\n'''\n\n'''text\nnothing\n'''\n")
         self.passes("    '''bash\n    false\n    '''\n")
@@ -69,7 +77,8 @@ class Pages(unittest.TestCase):
         self.fails("'''\ntrue\n'''\n", 2, "not run")
         self.fails("'''c\nint x;\n'''\n", 2, "needs main(")
         self.fails("'''sh\ntrue\n'''\n\nwhich prints\n\n'''text\nx\n'''\n", 8, "there is none")
-        self.fails("'''sh\ntrue\n", 1, "no end")
+        for text in ("'''sh\ntrue\n", "'''sh", "'''sh\n"):
+            self.fails(text, 1, "no end")
         self.fails("<!-- hidden c\nx\n-->\n", 1, "sh or python")
 
     def test_update(self):

@@ -31,6 +31,19 @@ state() { # name
         -o -path ./var/log -o -path './var/lib/dpkg/*' -o -path ./tmp \) -prune -o -print | sort) >"$work/files.$1"
 }
 
+# ---- the contents: no run path, no broken link ----------------------------------------------------
+for deb in "$debs"/*.deb; do
+    dpkg-deb -x "$deb" "$work/content"
+done
+find "$work/content" -type f \( -path '*/bin/*' -o -name '*.so*' \) >"$work/binaries"
+[ "$(wc -l <"$work/binaries")" -ge 3 ] || { echo "deb.sh: the packages have too few binaries" >&2; exit 1; }
+while read -r file; do
+    objdump -p "$file" >"$work/log"
+    ! grep -E 'R(UN)?PATH' "$work/log" || { echo "deb.sh: $(basename "$file") has a run path" >&2; exit 1; }
+done <"$work/binaries"
+"$top/tests/rules/links.sh" "$work/content/usr/share/doc/tlnmf"
+say "$(wc -l <"$work/binaries") binaries have no run path; the pages link to each other"
+
 mkdir -p "$root/opt/tlnmf/debs"
 cp "$debs"/*.deb "$root/opt/tlnmf/debs"
 if [ ! -e "$root/proc/self" ]; then

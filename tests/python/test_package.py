@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -98,7 +99,7 @@ class Wheel(unittest.TestCase):
         environment = {**self.build, **environment}
         code, text = run(PYTHON / "backend.py", "wheel", self.folder.name, **environment)
         self.assertEqual(code, 0, text)
-        return Path(text.strip())
+        return Path(text.strip().splitlines()[-1])
 
     def test_carries_the_library(self):
         wheel = self.wheel()
@@ -108,6 +109,9 @@ class Wheel(unittest.TestCase):
         with zipfile.ZipFile(wheel) as content:
             content.extractall(target)
             text = b"".join(content.read(n) for n in content.namelist())
+            info = f"tlnmf-{tlnmf.__version__}.dist-info"
+            self.assertEqual(content.read(f"{info}/LICENSE.uPlot"), (ROOT / "report/vendor/LICENSE.uPlot").read_bytes())
+            self.assertIn(b"License-File: LICENSE.uPlot\n", content.read(f"{info}/METADATA"))
         self.assertNotIn(self.build["TLNMF_BUILD"].encode(), text)  # no path of the build
         self.use_from(target)
 
@@ -116,6 +120,10 @@ class Wheel(unittest.TestCase):
         target = Path(self.folder.name) / "site"
         with zipfile.ZipFile(wheel) as content:
             content.extractall(target)
+            names = [Path(n).name for n in content.namelist()]
+        if shutil.which("dpkg") and Path("/usr/share/doc/libsndfile1/copyright").exists():
+            self.assertLessEqual({"LICENSE", "LICENSE.uPlot", "LICENSE.libsndfile1", "LICENSE.LGPL-2.1"}, set(names))
+            self.assertTrue([name for name in names if re.match(r"LICENSE\.libhdf5", name)], names)
         self.use_from(target)
         loaded = self.use + "; print(open('/proc/self/maps').read())"
         _, text = run("-c", loaded, PYTHONPATH=str(target))
@@ -136,8 +144,10 @@ class Wheel(unittest.TestCase):
         """A copy of the sources without a build folder."""
         copy = Path(self.folder.name) / "clone"
         for name in ("python", "include", "cmake"):
-            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-        shutil.copy(ROOT / "CMakeLists.txt", copy)
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__", "_lib"))
+        (copy / "report" / "vendor").mkdir(parents=True)
+        for name in ("CMakeLists.txt", "LICENSE", "report/vendor/LICENSE.uPlot"):
+            shutil.copy(ROOT / name, copy / name)
         return copy
 
     def test_fresh_clone_calls_cmake(self):
@@ -197,6 +207,45 @@ class Wheel(unittest.TestCase):
         code, text = run(home / "bin" / "tlnmf", "--version", PYTHONUSERBASE=str(home))
         self.assertEqual((code, tlnmf.__version__ in text), (0, True), text)
         self.assertTrue((site / "tlnmf_program.py").exists())
+
+    def test_install_without_the_program(self):
+        """It removes the script of an earlier installation, but not a program that is no such script."""
+        home = Path(self.folder.name) / "home"
+        script = home / "bin" / "tlnmf"
+        install = [PYTHON / "backend.py", "install"]
+        code, text = run(*install, PYTHONUSERBASE=str(home), **self.build)
+        self.assertEqual((code, script.exists()), (0, True), text)
+        for present in (False, True):
+            code, text = run(*install, PYTHONUSERBASE=str(home), TLNMF_BUNDLE="none")
+            self.assertEqual((code, script.exists()), (0, present), text)
+            self.assertFalse(list(home.rglob("tlnmf_program.py")))
+            script.write_text("another program")
+
+    def test_source_package(self):
+        """It has all modules, and a wheel can be built from it."""
+        copy = self.clone()
+        for name in ("_lib", "__pycache__"):  # of an editable installation
+            (copy / "python" / "tlnmf" / name).mkdir()
+        make = "import sys, backend; print(backend.build_sdist(sys.argv[1]))"
+        code, text = run("-B", "-c", make, self.folder.name, PYTHONPATH=str(copy / "python"))
+        self.assertEqual(code, 0, text)
+        with tarfile.open(Path(self.folder.name) / text.strip()) as archive:
+            archive.extractall(self.folder.name)
+        source = Path(self.folder.name) / text.strip()[: -len(".tar.gz")]
+        modules = {path.name for path in (PYTHON / "tlnmf").glob("*.py")}
+        self.assertEqual(modules, {path.name for path in (source / "tlnmf").glob("*.py")})
+        self.assertFalse([name for name in ("_lib", "__pycache__") if (source / "tlnmf" / name).exists()])
+        library = {"TLNMF_LIBRARY": self.build["TLNMF_BUILD"]}
+        code, text = run("-c", self.use, PYTHONPATH=str(source), **library)
+        self.assertEqual(code, 0, text)
+        self.assertTrue(text.startswith(str(source)), text)
+        code, text = run(source / "backend.py", "wheel", self.folder.name, TLNMF_BUNDLE="none")
+        self.assertEqual(code, 0, text)
+        target = Path(self.folder.name) / "site"
+        with zipfile.ZipFile(text.strip()) as content:
+            content.extractall(target)
+        code, text = run("-c", self.use, PYTHONPATH=str(target), **library)
+        self.assertEqual(code, 0, text)
 
     def test_message_for_a_missing_library(self):
         code, text = run("-c", "import tlnmf", PYTHONPATH=str(PYTHON), TLNMF_LIBRARY="/nowhere")

@@ -5,7 +5,8 @@
 # usage: install.sh BUILD_DIR      (exit code 77: the build has absolute install paths)
 set -eu
 build=$(cd "$1" && pwd)
-include=$(cd "$(dirname "$0")/../.." && pwd)/include/tlnmf
+here=$(cd "$(dirname "$0")" && pwd)
+include=$here/../../include/tlnmf
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc=${CC:-cc}
@@ -36,9 +37,10 @@ for header in $headers; do
 done
 
 doc=$prefix/share/doc/tlnmf
-for file in LICENSE docs/library.md examples/first.c examples/python/notes.py; do
+for file in LICENSE docs/library.md examples/first.c python/examples/notes.py; do
     [ -s "$doc/$file" ] || { echo "$file is not installed" >&2; exit 1; }
 done
+"$here/links.sh" "$doc"
 for library in $libraries; do # an empty element would be the current folder
     if [ -e "$libdir/lib$library.so" ] && objdump -p "$libdir/lib$library.so" | grep -E 'R(UN)?PATH +(:|.*(::|:$))'; then
         echo "lib$library.so: the run path has an empty element" >&2
@@ -226,6 +228,10 @@ done
 if [ -x "$prefix/bin/tlnmf" ]; then
     expect "program" "$("$prefix/bin/tlnmf" --version | head -n 1 | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)"
     component program "$work/program"
+    if find "$work/program" -name 'tlnmf-mpi*' | grep .; then
+        echo "the component program has files of tlnmf-mpi" >&2
+        exit 1
+    fi
     [ ! -x "$prefix/bin/tlnmf-mpi" ] || component mpi "$work/program"
     for program in tlnmf tlnmf-mpi; do
         [ -x "$prefix/bin/$program" ] || continue

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The targets of links between pages exist, both files and headings. Functions that a table row of
 # docs/architecture.md lists are in the file of that row.
-# usage: links.sh [ROOT]
+# usage: links.sh [ROOT]      ROOT: sources, or installed pages, of which only the links are checked
 set -eu
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd)
 work=$(mktemp -d)
@@ -27,9 +27,17 @@ broken() { # FILE: prints a line for each broken link
 }
 
 cd "$root"
-for file in $(packaging/files.sh | grep '\.md$'); do
-    [ -f "$file" ] && broken "$file"
-done >"$work/found"
+if [ -d src ]; then
+    packaging/files.sh >"$work/files"
+else
+    find . -type f >"$work/files"
+fi
+grep '\.md$' "$work/files" >"$work/pages"
+[ "$(wc -l <"$work/pages")" -ge 20 ] || { echo "links.sh: $root has too few pages" >&2; exit 1; }
+while read -r file; do
+    broken "$file"
+done <"$work/pages" >"$work/found"
+[ -d src ] || { cat "$work/found" >&2; [ ! -s "$work/found" ]; exit; }
 # | `file` | `function`, `function` | .. |
 sed -n 's/^| `\([^`]*\.c\)` | \(`[^|]*\) |.*/\1 \2/p' docs/architecture.md | tr -d '`,' >"$work/rows"
 while read -r file functions; do

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The files of packages agree with the build: the version and the ABI are those of tlnmf.h, every option that
-# they name exists, every option of the build is in docs/install.md, and the recipes can be parsed.
+# they name exists, every option of the build is in docs/install.md, and the recipes can be parsed. The source
+# archive does not depend on what a build leaves, and is not written if its files are unknown.
 set -eu
 cd "$(dirname "$0")/../.."
 work=$(mktemp -d)
@@ -51,6 +52,36 @@ for package in $(sed -n '/^Build-Depends/,/^Standards/p' debian/control | grep -
     grep -qw -- "$package" packaging/Containerfile || complain "packaging/Containerfile lacks $package"
     grep -qw -- "$package" run || complain "run lacks $package"
 done
+
+# The source archive: the same from an unpacked one in which packages were built, and from a clone without git.
+packaging/dist.sh "$work/out" >/dev/null 2>&1 || complain "packaging/dist.sh fails"
+archive=tlnmf-$version.tar.gz
+tar -xzf "$work/out/$archive" -C "$work"
+cd "$work/tlnmf-$version"
+for file in debian/tlnmf/usr/bin/tlnmf debian/libtlnmf0/DEBIAN/control debian/.debhelper/x debian/tmp/x debian/files \
+    debian/tlnmf.substvars debian/tlnmf.postinst.debhelper debian/tlnmf.debhelper.log debian/debhelper-build-stamp \
+    debian/wheel/tlnmf.whl build-debian/tlnmf build/tlnmf python/tlnmf/_lib/tlnmf python/tlnmf/__pycache__/x.pyc; do
+    mkdir -p "$(dirname "$file")"
+    echo x >"$file"
+done
+packaging/dist.sh "$work/again" >/dev/null 2>"$work/log" || complain "dist.sh in an archive: $(cat "$work/log")"
+cmp "$work/out/$archive" "$work/again/$archive" || complain "builds change the source archive"
+mkdir .git "$work/tools"
+echo x >.git/config
+for tool in sh cat date dirname find grep gzip head mkdir mktemp mv paste rm sed sort tar; do
+    ln -s "$(command -v $tool)" "$work/tools"
+done
+PATH=$work/tools packaging/dist.sh "$work/clone" >/dev/null 2>"$work/log" || complain "dist.sh without git: $(cat "$work/log")"
+cmp "$work/out/$archive" "$work/clone/$archive" || complain "the source archive contains the files of git"
+# git fails, for example in a folder of another user; tar fails: there is no archive.
+for tool in git tar; do
+    mkdir "$work/$tool"
+    printf '#!/bin/sh\nexit 128\n' >"$work/$tool/$tool"
+    chmod +x "$work/$tool/$tool"
+    ! PATH=$work/$tool:$work/tools packaging/dist.sh "$work/$tool/out" >/dev/null 2>&1 || complain "a failure of $tool is ignored"
+    [ -z "$(ls "$work/$tool/out")" ] || complain "dist.sh leaves files after a failure of $tool"
+done
+cd "$OLDPWD"
 
 python=${PYTHON:-/usr/bin/python3}
 if [ -x "$python" ]; then

@@ -75,6 +75,16 @@ if [ "$1" = check ]; then
     cmake -S "$top" -B "$work/f" -DCMAKE_C_COMPILER="$cc" -DTLNMF_BUILD_IO=OFF \
         -DCMAKE_INSTALL_PREFIX=/usr >"$work/log" 2>&1 || fail "TLNMF_BUILD_IO=OFF alone"
     ! grep -q ORIGIN "$work/f/cmake_install.cmake" || fail "a run path in a system folder"
+    # OpenMP: any case, and CMake's booleans.
+    configure g -DTLNMF_BUILD_IO=OFF -DTLNMF_OPENMP=no || fail "TLNMF_OPENMP=no"
+    grep -q 'Built without OpenMP' "$work/log" || fail "TLNMF_OPENMP=no uses OpenMP"
+    configure g -DTLNMF_OPENMP=Auto || fail "TLNMF_OPENMP=Auto"
+    ! configure g -DTLNMF_OPENMP=maybe || fail "TLNMF_OPENMP=maybe is accepted"
+    # A cross compilation has no man pages of commands, but the target, which python/backend.py builds.
+    cmake -S "$top" -B "$work/h" -DCMAKE_C_COMPILER="$cc" -DCMAKE_SYSTEM_NAME=Linux -DTLNMF_BUILD_TESTS=OFF \
+        >"$work/log" 2>&1 || fail "a cross compilation"
+    cmake --build "$work/h" --target help >"$work/log"
+    grep -qxE '(\.\.\. )?man(: phony)?' "$work/log" || fail "a cross compilation has no target man"
     # Core alone needs neither pkg-config nor packages for files.
     configure d -DTLNMF_BUILD_IO=OFF -DCMAKE_DISABLE_FIND_PACKAGE_PkgConfig=ON || fail "core without pkg-config"
     ! env PKG_CONFIG_LIBDIR="$work" cmake -S "$work/host" -B "$work/e" >"$work/log" 2>&1 || fail "no packages"

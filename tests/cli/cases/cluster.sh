@@ -12,3 +12,29 @@ absent requeued
 printf '#!/bin/sh\nexit 130\n' >tools/srun
 expect 130 ... ... job job.npy job.h5
 check "requeued" [ "$(cat requeued)" = "requeue 7" ]
+
+# The job script for several processes, with mpirun as srun, two processes and a smaller fit.
+parallel=$(realpath "$(command -v tlnmf)")-mpi
+expect 0 "" "" sh -n "${script%/*}/fit.slurm"
+sed 's/ -k 20 --starts 16 --split frames:8 / -k 2 --starts 2 --split frames:2 /' "${script%/*}/fit.slurm" >fit.slurm
+script=fit.slurm
+check "groups of processes" grep -q -- '--split frames:2' fit.slurm
+if [ -x "$parallel" ] && command -v mpirun >/dev/null; then
+    cat >tools/srun <<'SH'
+#!/bin/sh
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader ASAN_OPTIONS=detect_leaks=0
+exec timeout 120 mpirun -n 2 "$@"
+SH
+    ln -s "$parallel" tools/tlnmf-mpi
+    rm requeued
+    expect 0 ... ... job job.npy several.h5
+    check "a model of several processes" [ -f several.h5 ]
+    absent requeued
+    printf '#!/bin/sh\necho "$@" >words\nexit 130\n' >tools/srun
+    expect 130 ... ... job job.npy several.h5
+    check "requeued" [ "$(cat requeued)" = "requeue 7" ]
+    check "the command" grep -q '^tlnmf-mpi fit job.npy .* --resume .* -o several.h5$' words
+else
+    skip "fit.slurm (there is no MPI)"
+fi

@@ -65,6 +65,11 @@ else
     skip "mandoc (it is not installed)"
 fi
 
+# The page of the program refers to tlnmf-mpi(1) if that is built.
+code=1
+[ ! -x "$(realpath "$(command -v tlnmf)")-mpi" ] || code=0
+expect $code ... "" grep -x '\\fBtlnmf\\-mpi\\fR(1),' tlnmf.1
+
 # All man pages are installed.
 installed=$(sed -n 's/^ *set(commands "" \(.*\))$/\1/p' "$GOLDEN/../../../CMakeLists.txt")
 check "CMakeLists.txt installs a page for each command" [ "$installed" = \
