@@ -4,6 +4,8 @@
 #include "data/data.h"
 #include "reference/naive_kernels.h"
 
+#include <stdatomic.h>
+
 /* C, L and the gradient from compressed columns, against the realisations themselves (eps and K are
  * arbitrary here). */
 static void compression_changes_nothing(void **state)
@@ -123,9 +125,8 @@ static void notes_compress_to_a_few_columns(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* One realisation is kept as it is, without its silent frames. */
 typedef struct usage {
-    size_t held, most;
+    atomic_size_t held, most; /* several threads may allocate */
 } usage;
 
 enum { HEAD = 64 }; /* bytes before a block, which hold its size */
@@ -136,8 +137,9 @@ static void *allocate_metered(size_t bytes, void *user)
     char *block = malloc(bytes + HEAD);
     assert_non_null(block);
     memcpy(block, &bytes, sizeof bytes);
-    u->held += bytes;
-    u->most = u->held > u->most ? u->held : u->most;
+    size_t held = atomic_fetch_add(&u->held, bytes) + bytes, most = u->most;
+    while (held > most && !atomic_compare_exchange_weak(&u->most, &most, held))
+        continue;
     return block + HEAD;
 }
 
@@ -167,7 +169,8 @@ static void memory_stays_below_its_bound(void **state)
         double *Y = new_normals(&rng, count);
         assert_int_equal(tlnmf_ctx_create_with(allocate_metered, release_metered, &u, &ctx),
                          TLNMF_OK);
-        size_t before = u.most = u.held, bytes = (size_t)count * sizeof *Y;
+        u.most = u.held;
+        size_t before = u.held, bytes = (size_t)count * sizeof *Y;
         assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, shape, &data));
         size_t bound = (shape[0] == 1 ? 1 : 3) * bytes + 128 * (size_t)shape[2] +
                        512 * (size_t)shape[1] + 8192;
@@ -180,6 +183,7 @@ static void memory_stays_below_its_bound(void **state)
     }
 }
 
+/* One realisation is kept as it is, without its silent frames. */
 static void one_realisation_keeps_its_bits(void **state)
 {
     (void)state;
