@@ -89,7 +89,7 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
                     "that were never heard alone.</p>",
                     100.0 * (1.0 - coverage));
     if (seconds > 0.0)
-        page_format(page, "<p><b>Without a label:</b> %.2g s with %.2g %% of the energy.</p>",
+        page_format(page, "<p><b>Without a label:</b> %.2f s with %.3g %% of the energy.</p>",
                     seconds, 100.0 * tlnmf_record_get_real(m->record, "unlabelled_energy"));
     if (json_is_null(find(m, "labels")))
         page_raw(page, "<p><b>No labels:</b> this separates notes, not players.</p>");

@@ -241,7 +241,7 @@ check "no figure on the page" [ "$(grep -c 'expect [0-9-]* dB' together/report.h
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
-check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there; --unlabelled silent " "$err"
+check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9.]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there: label it, or treat it as silence with --unlabelled silent\$" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
 near "everything is labelled" "$(json unlabelled_seconds)" 0 0
@@ -249,6 +249,13 @@ expect 0 ... "" tlnmf eval --filter 1 --json --ref known/high.wav --est any/high
 check "as good as with all labels: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 20) }'
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o none --unlabelled silent
 check "silence, as asked" grep -q "It is treated as silence; all stems share it equally" "$err"
+
+# Late labels leave the starts of sounds without a label: the cause comes first.
+duet=$GOLDEN/../../recordings/piano_clarinet
+awk -F '\t' '{ printf "%.2f\t%.2f\t%s\n", $1 + 0.25, $2 + 0.25, $3 }' "$duet/labels.txt" >late.txt
+expect 0 ... 'tlnmf separate: warning: the labels are about 0.25 s late: sounds begin before them; check the first label (late.txt line 1, 0.25 s) and move all labels
+tlnmf separate: warning: 0.24 s with 9.5 % of the energy have no label (first at 0 s). Any source may sound there: label it, or treat it as silence with --unlabelled silent' \
+    tlnmf separate "$duet/mix.flac" --labels late.txt -o late --per-source 1 --method nmf
 
 # ---- labels with frequencies -----------------------------------------------------------------------
 awk 'BEGIN { for (t = 0; t < 2000; t++) print .3 * sin(t * .4) }' >deep
