@@ -109,7 +109,8 @@ static void say_applied(io_buffer *page, const page_model *m)
     if (json_is_false(find(m, "fits")))
         page_format(page,
                     "<p class=\"notes\">The model does not explain %.0f %% of the power: the "
-                    "recording has other sources or other notes than the model.</p>",
+                    "recording has other sources or other notes than the model. Put solo takes "
+                    "before the recording, label them, and use <code>tlnmf separate</code>.</p>",
                     100.0 * page_value(m, "unexplained"));
 }
 

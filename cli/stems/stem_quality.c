@@ -129,7 +129,8 @@ void cli_unexplained_describe(const cli_stems *stems, const tlnmf_record *model,
     if (wrong)
         cli_warn(stems->call->command,
                  "%s: the model does not explain %.0f %% of it: the recording has other sources or "
-                 "other notes than the model",
+                 "other notes than the model; put solo takes before the recording, label them, "
+                 "and use separate",
                  stems->path, 100.0 * now);
 }
 

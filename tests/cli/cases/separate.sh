@@ -257,6 +257,11 @@ expect 0 ... 'tlnmf separate: warning: the labels are about 0.25 s late: sounds 
 tlnmf separate: warning: 0.24 s with 9.5 % of the energy have no label (first at 0 s). Any source may sound there: label it, or treat it as silence with --unlabelled silent' \
     tlnmf separate "$duet/mix.flac" --labels late.txt -o late --per-source 1 --method nmf
 
+# A model of other instruments does not fit
+expect 0 ... ... tlnmf apply late/model.h5 "$duet/../flute_violin/mix.flac" -o other
+check "what to do" grep -q "the model does not explain 6[0-9] % of it: .* put solo takes before the recording, label them, and use separate$" "$err"
+check "the page says what to do" grep -q "Put solo takes before the recording, label them, and use <code>tlnmf separate</code>" other/report.html
+
 # ---- labels with frequencies -----------------------------------------------------------------------
 awk 'BEGIN { for (t = 0; t < 2000; t++) print .3 * sin(t * .4) }' >deep
 awk 'BEGIN { for (t = 0; t < 2000; t++) print .2 * sin(t * .9) }' >bright
