@@ -191,12 +191,13 @@ void page_scores(io_buffer *page, const page_model *m)
         return;
     page_raw(page,
              "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Scores\"><table "
-             "class=\"scores\"><caption>What to expect of each stem</caption><thead><tr>"
+             "class=\"scores\"><caption>What to expect of each stem; overlap is the "
+             "share of its energy while others may sound</caption><thead><tr>"
              "<th scope=\"col\">source</th>"
              "<th scope=\"col\">expected SI-SDR</th><th scope=\"col\">80 % range: from</th>"
              "<th scope=\"col\">to</th><th scope=\"col\">agreement of candidates</th>"
-             "<th scope=\"col\">share of energy</th><th scope=\"col\">overlap (share of "
-             "it while others may sound)</th></tr></thead><tbody>");
+             "<th scope=\"col\">share of energy</th><th scope=\"col\">overlap</th></tr></thead>"
+             "<tbody>");
     for (int64_t k = 0; k < m->sources; k++) {
         page_raw(page, "<tr><th scope=\"row\">");
         page_text(page, page_source(m, k));
