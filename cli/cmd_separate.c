@@ -74,13 +74,10 @@ static int check(cli_call *call, cli_stems *stems)
 static json_t *about(const cli_stems *stems, const tlnmf_record *model)
 {
     const tlnmf_settings *settings = stems->call->settings;
-    double samples = floor(
-        tlnmf_settings_get_real(settings, "release") * tlnmf_record_get_real(model, "rate") + 0.5);
     json_t *object = cli_stems_summary(stems, model);
     json_object_set_new(object, "seed", cli_option_json(settings, "learn", "seed"));
-    json_object_set_new(object, "release", json_integer((json_int_t)samples));
+    json_object_set_new(object, "release", cli_option_json(settings, "learn", "release"));
     json_object_set_new(object, "eps_rel", cli_option_json(settings, "learn", "eps-rel"));
-    json_object_set_new(object, "learn_frames", cli_option_json(settings, "learn", "learn-frames"));
     return object;
 }
 

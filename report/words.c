@@ -89,7 +89,7 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
                     "that were never heard alone.</p>",
                     100.0 * (1.0 - coverage));
     if (seconds > 0.0)
-        page_format(page, "<p><b>Without a label:</b> %.2g s with %.2g %% of the energy.</p>",
+        page_format(page, "<p><b>Without a label:</b> %.2f s with %.3g %% of the energy.</p>",
                     seconds, 100.0 * tlnmf_record_get_real(m->record, "unlabelled_energy"));
     if (json_is_null(find(m, "labels")))
         page_raw(page, "<p><b>No labels:</b> this separates notes, not players.</p>");
@@ -109,7 +109,8 @@ static void say_applied(io_buffer *page, const page_model *m)
     if (json_is_false(find(m, "fits")))
         page_format(page,
                     "<p class=\"notes\">The model does not explain %.0f %% of the power: the "
-                    "recording has other sources or other notes than the model.</p>",
+                    "recording has other sources or other notes than the model. Put solo takes "
+                    "before the recording, label them, and use <code>tlnmf separate</code>.</p>",
                     100.0 * page_value(m, "unexplained"));
 }
 
@@ -132,18 +133,21 @@ static void say_quality(io_buffer *page, const page_model *m)
     else if (caveats)
         page_raw(page, "<p><b>How well:</b> not estimated; the warnings say why.</p>");
     else
-        page_raw(page, "<p><b>How well:</b> not known. No source plays alone in this recording, "
-                       "so there is nothing to check against. Listen to the stems.</p>");
+        page_format(page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
+                    page_value(m, "separation.per_source") > 0.0
+                        ? " with --method, --per-source or --transform"
+                        : "");
     say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");
-    if (isfinite(score) && known > 0)
+    if (isfinite(score))
         page_format(page,
-                    "<p><b>How sure:</b> %.0f candidates were compared on %.0f remix%s of passages "
+                    "<p><b>How sure:</b> %.0f candidate%s compared on %.0f remix%s of passages "
                     "of the recording, whose sources are known. The best candidate in use reaches "
                     "%.1f dB.</p>",
-                    candidates, remixes, remixes == 1.0 ? "" : "es", score);
-    else if (!caveats)
+                    candidates, candidates == 1.0 ? " was" : "s were", remixes,
+                    remixes == 1.0 ? "" : "es", score);
+    else if (known > 0 && !caveats)
         page_raw(page, "<p><b>How sure:</b> nothing could be checked. To check the result, label "
                        "passages in which one source plays alone.</p>");
     const char *reason = tlnmf_record_get_text(m->record, "reason");
@@ -187,12 +191,13 @@ void page_scores(io_buffer *page, const page_model *m)
         return;
     page_raw(page,
              "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Scores\"><table "
-             "class=\"scores\"><caption>What to expect of each stem</caption><thead><tr>"
+             "class=\"scores\"><caption>What to expect of each stem; overlap is the "
+             "share of its energy while others may sound</caption><thead><tr>"
              "<th scope=\"col\">source</th>"
              "<th scope=\"col\">expected SI-SDR</th><th scope=\"col\">80 % range: from</th>"
              "<th scope=\"col\">to</th><th scope=\"col\">agreement of candidates</th>"
-             "<th scope=\"col\">share of energy</th><th scope=\"col\">energy where others may "
-             "sound</th></tr></thead><tbody>");
+             "<th scope=\"col\">share of energy</th><th scope=\"col\">overlap</th></tr></thead>"
+             "<tbody>");
     for (int64_t k = 0; k < m->sources; k++) {
         page_raw(page, "<tr><th scope=\"row\">");
         page_text(page, page_source(m, k));

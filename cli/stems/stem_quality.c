@@ -73,10 +73,11 @@ json_t *cli_quality_json(const tlnmf_record *model)
 void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
 {
     double expected = at(model, "expected_sdr", k);
-    bool withheld = isfinite(at(model, "agreement", k)) && /* else it is unknown anyway */
+    bool withheld = isfinite(at(model, "agreement", k)) && /* else there is only one candidate */
                     tlnmf_record_get_text_at(model, "caveats", 0) != NULL;
     if (!isfinite(expected))
-        fputs(withheld ? "quality not estimated, see the warnings" : "quality not known", stdout);
+        printf("quality not estimated%s",
+               withheld ? ", see the warnings" : " with --method, --per-source or --transform");
     else
         printf("about %.0f dB SI-SDR (%.0f to %.0f), %s", expected, at(model, "expected_low", k),
                at(model, "expected_high", k), words_for(expected));
@@ -84,7 +85,7 @@ void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
         return;
     printf("; %.0f %% of the energy", 100.0 * at(model, "share", k));
     if (guided)
-        printf(", %.0f %% of it while others may sound", 100.0 * at(model, "overlap", k));
+        printf(", overlap %.0f %%", 100.0 * at(model, "overlap", k));
 }
 
 void cli_quality_print(const tlnmf_record *model, bool guided)
@@ -129,7 +130,8 @@ void cli_unexplained_describe(const cli_stems *stems, const tlnmf_record *model,
     if (wrong)
         cli_warn(stems->call->command,
                  "%s: the model does not explain %.0f %% of it: the recording has other sources or "
-                 "other notes than the model",
+                 "other notes than the model; put solo takes before the recording, label them, "
+                 "and use separate",
                  stems->path, 100.0 * now);
 }
 

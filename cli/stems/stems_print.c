@@ -99,7 +99,14 @@ void cli_stems_describe(const cli_outputs *o, const tlnmf_record *model, json_t 
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* "learnt from the DCT, tukey window, .." */
+static int64_t member_count(const tlnmf_record *model)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
+    tlnmf_record_get_array(model, "members", NULL, shape);
+    return shape[0];
+}
+
+/* "learnt from the DCT, tukey window, .."; of a blend, the member with the largest weight */
 static void print_transform(const tlnmf_record *model)
 {
     bool fixed = strcmp(tlnmf_record_get_text(model, "method"), "nmf") == 0;
@@ -109,23 +116,14 @@ static void print_transform(const tlnmf_record *model)
     for (char *letter = transform; *letter != '\0'; letter++)
         if (*letter >= 'a' && *letter <= 'z')
             *letter = (char)(*letter - 'a' + 'A');
-    printf("  transform     %s%s, %s window, frames of %lld samples every %lld, %lld shift%s\n",
+    fputs("  transform     ", stdout);
+    if (member_count(model) > 1)
+        printf("blend of %lld, mainly ", (long long)member_count(model));
+    printf("%s%s, %s window, frames of %lld samples every %lld, %lld shift%s\n",
            fixed ? "" : "learnt from the ", transform, tlnmf_record_get_text(model, "window"),
            (long long)tlnmf_record_get_integer(model, "frame"),
            (long long)tlnmf_record_get_integer(model, "hop"), (long long)shifts,
            cli_plural(shifts));
-}
-
-/* The number of components per source, or of blended dictionaries. */
-static void print_members(const tlnmf_record *model)
-{
-    int64_t each = tlnmf_record_get_integer(model, "per_source"), shape[TLNMF_MAX_DIMENSIONS] = {0};
-    tlnmf_record_get_array(model, "members", NULL, shape);
-    if (each > 0)
-        printf("  components    %lld per source\n", (long long)each);
-    else if (shape[0] > 1)
-        printf("  blended       %lld dictionaries; the one above has the largest weight\n",
-               (long long)shape[0]);
 }
 
 /* One line per stem: its file, and its expected quality. */
@@ -154,7 +152,9 @@ static void print_learning(const tlnmf_record *model)
     double score = tlnmf_record_get_real(model, "score");
     int64_t remixes = tlnmf_record_get_integer(model, "remixes");
     int64_t learnt = tlnmf_record_get_integer(model, "learn_frames");
-    print_members(model);
+    int64_t each = tlnmf_record_get_integer(model, "per_source");
+    if (each > 0)
+        printf("  components    %lld per source\n", (long long)each);
     if (isfinite(score))
         printf("  chosen of     %lld candidates: SI-SDR %.1f dB on %lld remix%s of the recording's "
                "own parts\n",

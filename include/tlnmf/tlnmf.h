@@ -389,8 +389,8 @@ TLNMF_API const char *tlnmf_option_default(const char *task, const char *name, c
 /* The range, bounds included. */
 TLNMF_API tlnmf_error tlnmf_option_range(const char *task, const char *name, double *low,
                                          double *high);
-/* The name that `word` was probably meant to be: a name that differs in a few letters, or our name
- * for a common name elsewhere (n_components: k). NULL if there is no such name. */
+/* The name that `word` was probably meant to be: a name that begins with it or differs in a few
+ * letters, or our name for a common name elsewhere (n_components: k). NULL if there is none. */
 TLNMF_API const char *tlnmf_nearest(const char *word, const char *const *names, size_t count);
 
 /* ---- data ------------------------------------------------------------------------------------ */

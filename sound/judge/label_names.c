@@ -2,6 +2,7 @@
 #include "sound/judge/label_checks.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,7 +42,8 @@ const char *tl_label_place(const tlnmf_sound *sound, const tl_span *label, char 
         snprintf(text, TL_PLACE, "%.*s%s%sline %lld, ", (int)length, file,
                  file[length] != '\0' ? ".." : "", length > 0 ? " " : "", (long long)label->line);
     size_t used = strlen(text);
-    snprintf(text + used, TL_PLACE - used, "%.6g s", (double)label->start / sound->rate);
+    double hundredths = floor(100.0 * (double)label->start / sound->rate + 0.5);
+    snprintf(text + used, TL_PLACE - used, "%.10g s", hundredths / 100.0);
     return text;
 }
 

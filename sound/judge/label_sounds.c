@@ -177,7 +177,8 @@ static bool check_times(const label_study *s, double unlabelled, tl_caveats *cav
         return false;
     tl_caveats_add(
         caveats, ~(uint64_t)0,
-        "the labels are about %.2g s %s: sounds begin %s them; check the first label (%s)",
+        "the labels are about %.2g s %s: sounds begin %s them; check the first label (%s) and "
+        "move all labels",
         fabs(seconds), seconds < 0.0 ? "late" : "early", seconds < 0.0 ? "before" : "after",
         tl_label_place(s->sound, s->sound->span, place));
     return true;
@@ -230,35 +231,48 @@ static void compare(const label_study *s)
     }
 }
 
+/* Whether a label sounds like one of another name. The only label of its name has nothing to differ
+ * from. */
+static bool is_doubted(const label_sound *h)
+{
+    return h->own >= 0.0 && h->other > fmax(ALIKE, h->own + MARGIN);
+}
+
+/* Either of the two can be the one with the wrong name, or a label at the same time. */
+static void doubt(const label_study *s, const tl_span *a, const tl_span *b, tl_caveats *caveats)
+{
+    char name[2][TL_QUOTED], place[2][TL_PLACE];
+    tl_caveats_add(
+        caveats, (uint64_t)1 << a->source | (uint64_t)1 << b->source,
+        "the labels %s (%s) and %s (%s) sound alike: check the names at both times; if "
+        "they are right, ignore this warning, it does not change the stems",
+        tl_label_quote(s->sound->name[a->source], name[0]), tl_label_place(s->sound, a, place[0]),
+        tl_label_quote(s->sound->name[b->source], name[1]), tl_label_place(s->sound, b, place[1]));
+}
+
 /* `alike`: names that are reported already. */
 static void check_sounds(const label_study *s, const uint64_t *alike, tl_caveats *caveats)
 {
     enum { SHOWN = 4 };
     int64_t found = 0;
     const tl_span *last = NULL;
-    char name[2][TL_QUOTED], place[2][TL_PLACE];
     for (const label_sound *h = s->heard; h < s->heard + s->count; h++) {
-        if (h->own < 0.0 || !(h->other > fmax(ALIKE, h->own + MARGIN)))
-            continue; /* the only label of its name has nothing to differ from */
-        const tl_span *label = h->label, *as = h->as->label;
-        uint64_t both = (uint64_t)1 << label->source | (uint64_t)1 << as->source;
+        if (!is_doubted(h) || (h->as < h && h->as->as == h && is_doubted(h->as)))
+            continue; /* the second of a pair */
+        const tl_span *label = h->label;
+        uint64_t both = (uint64_t)1 << label->source | (uint64_t)1 << h->as->label->source;
         bool chord = last != NULL && last->start == label->start && last->source == label->source;
         if (chord || (alike[label->source] & both) == both)
             continue;
         last = label;
         caveats->sources |= both;
         if (found++ < SHOWN)
-            tl_caveats_add(caveats, both,
-                           "the label %s (%s) sounds more like %s (%s) than like other labels %s: "
-                           "check its name",
-                           tl_label_quote(s->sound->name[label->source], name[0]),
-                           tl_label_place(s->sound, label, place[0]),
-                           tl_label_quote(s->sound->name[as->source], name[1]),
-                           tl_label_place(s->sound, as, place[1]), name[0]);
+            doubt(s, label, h->as->label, caveats);
     }
     if (found > SHOWN)
-        tl_caveats_add(caveats, 0, "and %lld more label%s like another name",
-                       (long long)(found - SHOWN), found == SHOWN + 1 ? " sounds" : "s sound");
+        tl_caveats_add(caveats, 0, "and %lld more pair%s of labels of two names sound%s alike",
+                       (long long)(found - SHOWN), found == SHOWN + 1 ? "" : "s",
+                       found == SHOWN + 1 ? "s" : "");
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */

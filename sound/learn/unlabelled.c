@@ -75,11 +75,11 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
         double at = (double)(mark(&p, schedule, sound->rate, found) * p.hop) / sound->rate;
         if (found->seconds > 0.0)
             snprintf(found->text, sizeof found->text,
-                     "%.2g s with %.2g %% of the energy have no label (first at %.4g s). %s",
+                     "%.2f s with %.3g %% of the energy have no label (first at %.4g s). %s",
                      found->seconds, 100.0 * found->energy, at,
-                     silent
-                         ? "It is treated as silence; all stems share it equally"
-                         : "Any source may sound there; --unlabelled silent treats it as silence");
+                     silent ? "It is treated as silence; all stems share it equally"
+                            : "Any source may sound there: label it, or treat it as silence with "
+                              "--unlabelled silent");
         error = widen(ctx, &p, schedule, found);
     }
     tl_release(&ctx->hooks, p.memory);
@@ -101,10 +101,12 @@ tlnmf_error tl_labels_look(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_sc
                            bool silent, tl_unlabelled *found, tl_caveats *caveats)
 {
     const double much = 0.02; /* of the energy: estimates are then too high */
-    TRY(tl_unlabelled_find(ctx, sound, schedule, silent, true, found));
+    TRY(tl_unlabelled_find(ctx, sound, schedule, silent, false, found));
     TRY(tl_check_labels(ctx, sound, schedule, found->energy, caveats));
     for (int64_t i = 0; i < caveats->count; i++)
         tl_log(ctx, TLNMF_LOG_WARNING, "%s", caveats->text[i]);
+    if (found->seconds > 0.0) /* last: correct labels may cover it */
+        tl_log(ctx, TLNMF_LOG_WARNING, "%s", found->text);
     if (found->energy > much)
         tl_caveats_add(caveats, ~(uint64_t)0, "%s", found->text);
     return TLNMF_OK;

@@ -58,23 +58,26 @@ static bool are_synonyms(const char *a, const char *b)
     return false;
 }
 
+/* Names that begin with the word are preferred to others, and of equally near names the shortest.
+ */
 const char *tlnmf_nearest(const char *word, const char *const *names, size_t count)
 {
     char wrong[LONGEST + 1], name[LONGEST + 1];
     const char *found = NULL;
     if (word == NULL || names == NULL)
         return NULL;
-    int length = plain(word, wrong), best = length / 3 + 1;
+    int length = plain(word, wrong), best = 2 * (length / 3 + 1), shortest = 0;
     for (size_t i = 0; length > 0 && i < count; i++) {
         if (names[i] == NULL)
             continue;
-        int other = plain(names[i], name), distance = edits(wrong, length, name, other);
-        if (length >= 3 && strncmp(name, wrong, (size_t)length) == 0) /* the start of a name */
+        int other = plain(names[i], name), distance = 2 * edits(wrong, length, name, other);
+        if (length >= 3 && strncmp(name, wrong, (size_t)length) == 0)
             distance = distance > 1 ? 1 : distance;
         if (are_synonyms(wrong, name))
             distance = -1;
-        if (distance < best) {
+        if (distance < best || (distance == best && other < shortest)) {
             best = distance;
+            shortest = other;
             found = names[i];
         }
     }

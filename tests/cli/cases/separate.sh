@@ -20,6 +20,10 @@ expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transf
 check "JSON is the summary" cmp "$out" stems/summary.json
 check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
 check "the window" [ "$(json window)" = tukey ]
+near "seconds" "$(json release)" 0.2 0
+check "the frames that were used, once" [ "$(grep -c '"learn_frames"' "$out")" = 1 ]
+check "why there is no estimate" grep -q "not estimated with --method, --per-source or --transform. Listen" stems/report.html
+check "what it was chosen by" grep -q "1 candidate was compared on 1 remix" stems/report.html
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
 check "the given number of iterations" [ "$(json iterations)" = 10 ]
@@ -67,7 +71,7 @@ expect 0 ... "" tlnmf separate notes.wav -k auto --starts 1 -o auto --json
 check "the number of sources, and why" eval '[ "$(json sources)" -ge 1 ] && json reason | grep -q "^assumed (. sounds found); only k or labels"'
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o guided -v -q
 check "a verdict in words" grep -Eq "^  guided/low A.wav: about [0-9]+ dB SI-SDR \([0-9-]+ to [0-9]+\), (very )?good: the others are" "$out"
-check "the number of blended dictionaries" grep -q "^  blended       . dictionaries" "$out"
+check "the number of blended dictionaries" grep -q "^  transform     blend of ., mainly STFT, " "$out"
 check "the verdict is in the summary" [ "$(grep -c '"expected_si_sdr": [0-9]' guided/summary.json)" = 2 ]
 printf 'no sound' >song.m4a
 expect 3 "" 'tlnmf separate: song.m4a: unsupported audio format
@@ -191,6 +195,7 @@ absent x
 printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
 expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, but the sound ends at 3 s' \
     tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
+check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source or --transform$' "$out")" = 2 ]
 check "no stem outside of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
 
 # Names: surrounding spaces are ignored; names that differ only in case are two sources, with a warning
@@ -241,7 +246,7 @@ check "no figure on the page" [ "$(grep -c 'expect [0-9-]* dB' together/report.h
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
-check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there; --unlabelled silent " "$err"
+check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9.]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there: label it, or treat it as silence with --unlabelled silent\$" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
 near "everything is labelled" "$(json unlabelled_seconds)" 0 0
@@ -249,6 +254,18 @@ expect 0 ... "" tlnmf eval --filter 1 --json --ref known/high.wav --est any/high
 check "as good as with all labels: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 20) }'
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o none --unlabelled silent
 check "silence, as asked" grep -q "It is treated as silence; all stems share it equally" "$err"
+
+# Late labels leave the starts of sounds without a label: the cause comes first.
+duet=$GOLDEN/../../recordings/piano_clarinet
+awk -F '\t' '{ printf "%.2f\t%.2f\t%s\n", $1 + 0.25, $2 + 0.25, $3 }' "$duet/labels.txt" >late.txt
+expect 0 ... 'tlnmf separate: warning: the labels are about 0.25 s late: sounds begin before them; check the first label (late.txt line 1, 0.25 s) and move all labels
+tlnmf separate: warning: 0.24 s with 9.5 % of the energy have no label (first at 0 s). Any source may sound there: label it, or treat it as silence with --unlabelled silent' \
+    tlnmf separate "$duet/mix.flac" --labels late.txt -o late --per-source 1 --method nmf
+
+# A model of other instruments does not fit
+expect 0 ... ... tlnmf apply late/model.h5 "$duet/../flute_violin/mix.flac" -o other
+check "what to do" grep -q "the model does not explain 6[0-9] % of it: .* put solo takes before the recording, label them, and use separate$" "$err"
+check "the page says what to do" grep -q "Put solo takes before the recording, label them, and use <code>tlnmf separate</code>" other/report.html
 
 # ---- labels with frequencies -----------------------------------------------------------------------
 awk 'BEGIN { for (t = 0; t < 2000; t++) print .3 * sin(t * .4) }' >deep

@@ -29,6 +29,7 @@ for pair in --rank:-k --n-components:-k --n_components:-k --max-iter:-J --max_it
     usage fit "unknown option ${pair%:*}; did you mean ${pair#*:}?" y.npy ${pair%:*}
 done
 usage separate "unknown option --rank; did you mean -k?" x.wav --rank=2
+usage separate "unknown option --label; did you mean --labels?" x.wav --label x.txt
 usage separate "unknown option --max-iter; did you mean --iterations?" x.wav --max-iter=2
 usage jd "unknown option --rank; did you mean --rank-reduce?" y.npy --rank 2
 for pair in sepaarte:separate ift:fit apply2:apply learn:fit sim:simulate; do

@@ -41,6 +41,13 @@ static void suggestions(void **state)
     static const char *const theirs[] = {"n_components", "max_iter"};
     assert_string_equal(tlnmf_nearest("k", theirs, 2), "n_components");
     assert_string_equal(tlnmf_nearest("J", theirs, 2), "max_iter");
+    /* the shortest name that begins with the word; such a name before one that differs by a letter
+     */
+    static const char *const labels[] = {"labels-from", "table", "labels"};
+    assert_string_equal(tlnmf_nearest("label", labels, 3), "labels");
+    assert_string_equal(tlnmf_nearest("label", labels, 2), "labels-from");
+    static const char *const near[] = {"lapel", "labels-from"};
+    assert_string_equal(tlnmf_nearest("label", near, 2), "labels-from");
     assert_null(tlnmf_nearest("k", names, 0));
     assert_null(tlnmf_nearest(NULL, names, 1));
     assert_null(tlnmf_nearest("k", NULL, 1));
