@@ -59,7 +59,7 @@ static void print_help(FILE *out)
     fputs("\n`tlnmf COMMAND --help` shows the usual options, `tlnmf COMMAND --help all` all "
           "options, and\n"
           "`tlnmf --man COMMAND` the man page.\n"
-          "Exit codes: 0 done, 1 out of memory or LAPACK failed, 2 usage, 3 bad input, 4 not "
+          "Exit codes: 0 done, 1 out of memory or another failure, 2 usage, 3 bad input, 4 not "
           "converged\n"
           "(with --strict), 5 output exists already or cannot be written, 130 interrupted.\n",
           out);

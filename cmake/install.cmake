@@ -69,9 +69,13 @@ endforeach()
 set(docdir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tlnmf)
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff CONTRIBUTING.md SECURITY.md
         DESTINATION ${docdir} COMPONENT documentation)
+if(TLNMF_BUILD_IO) # report pages contain uPlot
+  install(FILES report/vendor/LICENSE.uPlot DESTINATION ${docdir} COMPONENT documentation)
+endif()
 install(DIRECTORY docs examples DESTINATION ${docdir} COMPONENT documentation
         PATTERN CMakeLists.txt EXCLUDE PATTERN docs/site EXCLUDE)
-# The pages link to them by this name.
+# The pages and examples/demo.sh use them by these names.
+install(DIRECTORY tests/recordings DESTINATION ${docdir}/tests COMPONENT documentation)
 install(DIRECTORY python/examples DESTINATION ${docdir}/python COMPONENT documentation PATTERN __pycache__ EXCLUDE)
 
 install(EXPORT tlnmfTargets NAMESPACE tlnmf:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tlnmf

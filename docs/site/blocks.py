@@ -8,6 +8,7 @@ build or a Python module that it needs is missing.
 import argparse
 import concurrent.futures
 import difflib
+import json
 import os
 import re
 import shutil
@@ -144,12 +145,17 @@ def line_pattern(line):
     return "[^\n]*".join(re.escape(part) for part in line.rstrip().split("..."))
 
 
-def agrees(expected, found):
-    """Whether the found lines are the expected ones; `...` stands for text, alone for lines."""
+def as_printed(expected, found):
+    """The expected lines with the text that `...` stands for, or None if the found lines are others.
+
+    A line `...` alone stands for any number of lines, and stays.
+    """
     pattern = "".join(
-        "(?:[^\n]*\n)*?" if line.strip() == "..." else line_pattern(line) + "\n" for line in expected
+        "(?:[^\n]*\n)*?" if line.strip() == "..." else f"({line_pattern(line)})\n" for line in expected
     )
-    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in found)) is not None
+    same = re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in found))
+    rows = iter(same.groups() if same else ())
+    return [line if line.strip() == "..." else next(rows) for line in expected] if same else None
 
 
 def with_wildcards(expected, found):
@@ -313,9 +319,17 @@ def replace_outputs(path, changes):
     path.write_text("\n".join(lines) + "\n")
 
 
-def run_page(path, update):
+def save_outputs(build, path, outputs):
+    """Keeps what stood for `...` in the outputs of a page: the site shows it."""
+    name = build / "docs-outputs" / f"{show_path(path)}.json"
+    name.parent.mkdir(parents=True, exist_ok=True)
+    name.write_text(json.dumps(outputs, indent=1))
+
+
+def run_page(path, build, update):
     """Runs the blocks of a page in the current folder. Returns an exit code."""
     page, names, failures, count, changes = show_path(path), {"__name__": "__main__"}, 0, 0, []
+    outputs = []
     watchdog = Watchdog(page)
     started = time.monotonic()
     try:
@@ -334,7 +348,11 @@ def run_page(path, update):
             failures += 1
             shown = "".join("    " + row + "\n" for row in found[-20:] + fault.splitlines())
             print(f"{page}:{block.line}: this {block.language} block fails\n{shown}", end="")
-        elif block.output is not None and not agrees(block.output, found):
+        elif block.output is not None:
+            printed = as_printed(block.output, found)
+            if printed is not None:
+                outputs.append((block.output, printed))
+                continue
             if update:
                 changes.append((block.output_at, with_wildcards(block.output, found)))
                 continue
@@ -344,6 +362,8 @@ def run_page(path, update):
         replace_outputs(path, changes)
     if not failures:
         failures += check_figures(path, page, update)
+    if not failures and path.is_relative_to(ROOT):
+        save_outputs(build, path, outputs)
     verdict = f"{failures} failed" if failures else f"{len(changes)} outputs written" if changes else "ok"
     print(f"{page}: {count} blocks in {time.monotonic() - started:.1f} s: {verdict}")
     return 1 if failures else 0
@@ -440,7 +460,7 @@ def main():
     options = parser.parse_args()
     build, pages = options.build.resolve(), [path.resolve() for path in options.pages]
     if options.here:
-        return run_page(pages[0], options.update)
+        return run_page(pages[0], build, options.update)
     for path in pages:
         if not path.is_file():
             parser.error(f"{path}: no such page")

@@ -140,7 +140,9 @@ def overview(found, version):
     main = found[0]
     rows = [title("tlnmf", version), ".SH NAME", f"tlnmf \\- {roff(main.purpose.rstrip('.'))}", *library(main)]
     rows += [".SH SYNOPSIS", ".nf", *(bold(f"#include <{header.name}>") for header in found), ".PP"]
-    rows += [roff("cc program.c $(pkg-config --cflags --libs tlnmf) -o program"), ".fi", ".SH DESCRIPTION"]
+    packages = sorted({header.library[3:] for header in found})
+    rows += [roff(f"cc program.c $(pkg-config --cflags --libs {name}) -o program\n") for name in packages]
+    rows += [".fi", ".SH DESCRIPTION"]
     rows += comment(main.about)
     for header in found[1:]:
         rows += [f".SS {roff(header.name)}", roff(sentence(header.purpose)), *comment(header.about)]

@@ -6,6 +6,7 @@ calls Sphinx. docs/internals/site.md explains it.
 """
 import fnmatch
 import html
+import json
 import os
 import re
 import shutil
@@ -36,14 +37,14 @@ SECTIONS = (
         "howto/index",
         "How-to",
         "Each page answers one question.",
-        ("howto/method", "howto/components", "howto/eps", "howto/*", "separation"),
+        ("howto/method", "howto/components", "howto/eps", "howto/*"),
     ),
     (
         "reference/index",
         "Reference",
         "Commands, functions, options, results and file formats.",
         ("program", "commands/index", "library", "c/index", "python", "reference/python", "tables", "arrays",
-         "models", "report", "scores", "reliability", "glossary"),
+         "models", "separation", "report", "scores", "reliability", "glossary"),
     ),
     ("spec", None, None, ()),
     ("reproduction", None, None, ()),
@@ -72,11 +73,15 @@ def site_path(path):
     return Path("files", str(path.relative_to(ROOT)) + ".md")
 
 
+def fence_of(lines):
+    return "```text\n" + "".join(line + "\n" for line in lines) + "```"
+
+
 class Source:
     """The folder that Sphinx reads. Pages are added as links lead to them."""
 
-    def __init__(self, folder):
-        self.folder, self.added, self.waiting = folder, set(), []
+    def __init__(self, folder, outputs):
+        self.folder, self.outputs, self.added, self.waiting = folder, outputs, set(), []
 
     def write(self, name, text):
         path = self.folder / name
@@ -98,11 +103,18 @@ class Source:
                 (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, self.folder / name)
             elif path.suffix == ".md":
-                self.write(name, self.convert(path.read_text(), path, name))
+                self.write(name, self.convert(self.read(path), path, name))
             elif path.is_dir():
                 self.write(name, self.folder_page(path, name))
             else:
                 self.write(name, file_page(path))
+
+    def read(self, path):
+        """The text of a page, with the outputs of the last run of its blocks instead of `...`."""
+        text, outputs = path.read_text(), self.outputs / f"{path.relative_to(ROOT)}.json"
+        for expected, printed in json.loads(outputs.read_text()) if outputs.exists() else ():
+            text = text.replace(fence_of(expected), fence_of(printed))
+        return text
 
     def folder_page(self, path, name):
         rows = [f"# {path.relative_to(ROOT)}/", ""]
@@ -301,7 +313,7 @@ def main():
     folder, site = build / "docs-source", build / "site"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.rmtree(site, ignore_errors=True)
-    source = Source(folder)
+    source = Source(folder, build / "docs-outputs")
     for path in [*DOCS.glob("**/*.md"), *ROOT.glob("*.md"), ROOT / "LICENSE"]:
         source.add(path)
     source.add_all()

@@ -1,4 +1,8 @@
-"""Spack recipe of tlnmf, for the sources in the current folder: spack dev-build tlnmf@0.3.0."""
+"""Spack recipe of tlnmf, for the sources in the current folder.
+
+Copy this file to packages/tlnmf/ of a package repository of yours (spack repo create; spack repo add), then
+call spack dev-build tlnmf@0.3.0 in the sources.
+"""
 from spack.package import *
 
 

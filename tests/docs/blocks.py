@@ -2,14 +2,24 @@
 
 usage: blocks.py BUILD      (exit code 77: there is no numpy)
 """
+import importlib.util
+import json
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-RUNNER = Path(__file__).resolve().parents[2] / "docs" / "site" / "blocks.py"
+ROOT = Path(__file__).resolve().parents[2]
+RUNNER = ROOT / "docs" / "site" / "blocks.py"
 BUILD = sys.argv.pop(1)
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "docs" / "site" / f"{name}.py")
+    result = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(result)
+    return result
 
 
 class Pages(unittest.TestCase):
@@ -86,6 +96,22 @@ class Pages(unittest.TestCase):
         code, output = self.run_page(page % "three", "--update")
         self.assertEqual(code, 0, output)
         self.assertEqual(self.page.read_text(), (page % "two").replace("'''", "```"))
+
+    def test_the_site_shows_what_was_printed(self):
+        blocks, site = (module(name) for name in ("blocks", "site"))
+        expected = ["one ... s", "...", "C = -3..., ..."]
+        printed = blocks.as_printed(expected, ["one 1.25 s", "two", "three", "C = -3.25, I = 2 "])
+        self.assertEqual(printed, ["one 1.25 s", "...", "C = -3.25, I = 2"])
+        self.assertIsNone(blocks.as_printed(expected, ["one 1.25 s", "two"]))
+        outputs = self.page.parent
+        (outputs / "docs").mkdir()
+        (outputs / "docs" / "index.md.json").write_text(json.dumps([[["    C = -4054..."], ["    C = -405499"]]]))
+        index = ROOT / "docs" / "index.md"
+        source = site.Source(outputs, outputs)
+        self.assertEqual(source.read(index), index.read_text())  # the page has another output now
+        outputs_of_index = [[block.output, ["printed"]] for block in blocks.read_page(index.read_text()) if block.output]
+        (outputs / "docs" / "index.md.json").write_text(json.dumps(outputs_of_index))
+        self.assertIn("```text\nprinted\n```", source.read(index))
 
     def test_figures(self):
         page = "'''python\nopen('a.svg', 'w').write('<svg x=\"%s\"/>')\n'''\n\n![a](a.svg)\n"

@@ -58,7 +58,6 @@ state before
 # ---- the program ----------------------------------------------------------------------------------
 # shellcheck disable=SC2046
 apt install $(our tlnmf tlnmf-doc)
-cp -r "$top/tests/recordings/piano_a4_as4" "$root/opt/tlnmf/piano"
 cat >"$root/opt/tlnmf/program.sh" <<'SH'
 set -eu
 cd /opt/tlnmf
@@ -66,8 +65,10 @@ tlnmf --version
 tlnmf simulate gcm -s 10 --kbar 2 -o y.npy
 tlnmf fit y.npy -k 2 -o model.h5
 tlnmf info model.h5 >info
-tlnmf separate piano/mix.flac --labels piano/labels.txt -o stems --method nmf --transform dct
+piano=/usr/share/doc/tlnmf/tests/recordings/piano_a4_as4
+tlnmf separate $piano/mix.flac --labels $piano/labels.txt -o stems --method nmf --transform dct
 ls stems/*.wav
+sh /usr/share/doc/tlnmf/examples/demo.sh tlnmf demo >demo.log
 for page in tlnmf tlnmf-fit tlnmf-separate; do zcat /usr/share/man/man1/$page.1.gz | grep -q '^\.TH'; done
 for file in bash-completion/completions/tlnmf fish/vendor_completions.d/tlnmf.fish zsh/vendor-completions/_tlnmf; do
     test -s /usr/share/$file
