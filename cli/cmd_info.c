@@ -1,6 +1,7 @@
 /* tlnmf info: shows the contents of a file. */
 #include "cli/common/arrays.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A name in a column of at least 18 characters. */
@@ -82,7 +83,10 @@ static void print_text(const json_t *object)
 static int describe(const cli_call *call)
 {
     tlnmf_record *about;
-    int code = cli_read(call, "describe", call->operands[0], &about);
+    char *full;
+    TRY(cli_table_spec(call, &cli_asked.input, call->operands[0], &full));
+    int code = cli_read(call, "describe", full, &about);
+    free(full);
     if (code != EXIT_DONE)
         return code;
     json_t *object = json_loads(tlnmf_record_get_text(about, "json"), 0, NULL);
@@ -128,6 +132,7 @@ static int run(cli_call *call)
                    ? describe_devices(call)
                    : cli_fail(&cli_info, EXIT_USAGE, "--devices and a file are mutually exclusive");
     TRY(cli_check_operands(call, 1, "a file"));
+    TRY(cli_check_reading(call, &cli_asked.input));
     return describe(call);
 }
 
@@ -142,7 +147,7 @@ const cli_command cli_info = {
     .usage = "info FILE",
     .purpose = "show the contents of a file: a model, or arrays with their types and shapes",
     .options = options,
-    .shared = " json v ",
+    .shared = " header index columns drop json v ",
     .reads = true,
     .examples = "  tlnmf info model.h5 -v\n  tlnmf info data.npy --json\n  tlnmf info --devices\n",
     .run = run,

@@ -215,8 +215,7 @@ size_t tlnmf_io_file_length(const char *spec)
     return strlen(spec);
 }
 
-/* `data.h5:/Y` is a path and a member, `12:30.npy` a path alone. NULL when out of memory. */
-static char *split_spec(tlnmf_ctx *ctx, const char *spec, const char **member)
+char *io_split_spec(tlnmf_ctx *ctx, const char *spec, const char **member)
 {
     size_t length = tlnmf_io_file_length(spec);
     *member = spec[length] && spec[length + 1] ? spec + length + 1 : NULL;
@@ -235,7 +234,7 @@ static tlnmf_error read_array(tlnmf_ctx *ctx, const char *spec, io_slice *slice,
 
     IO_NEED_OUT(ctx, out, spec);
     IO_TRY(tlnmf_record_create(ctx, out));
-    char *path = split_spec(ctx, spec, &member);
+    char *path = io_split_spec(ctx, spec, &member);
     bool ok = path && io_file_open(ctx, path, &file);
     if (ok) {
         io_target to = {*out, "array"};
@@ -285,7 +284,7 @@ tlnmf_error tlnmf_io_write_array(tlnmf_ctx *ctx, const char *spec, const double 
         return io_refuse(ctx, TLNMF_ERR_SHAPE, "%s: this shape is impossible", spec);
     for (int d = 0; d < dimensions; d++)
         array.dim[d] = shape[d];
-    char *path = split_spec(ctx, spec, &member);
+    char *path = io_split_spec(ctx, spec, &member);
     if (!path)
         return TLNMF_ERR_MEMORY;
     io_format format = io_format_of_name(path, strlen(path));

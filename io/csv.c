@@ -505,7 +505,7 @@ static bool list_csv(tlnmf_ctx *ctx, io_file *file, io_listing *listing)
     io_entry entry = {.name = (char[]){""}, .dtype = "text", .numeric = true, .ndim = 2};
     if (tlnmf_record_create(ctx, &to.record) != TLNMF_OK)
         return false;
-    bool ok = read_csv(ctx, file, "columns=*", NULL, &to); /* all columns */
+    bool ok = read_csv(ctx, file, file->words ? file->words : "columns=*", NULL, &to);
     tlnmf_record_get_array(to.record, to.name, NULL, entry.dim);
     tlnmf_record_free(to.record);
     return ok && (io_listing_add(listing, &entry) || io_no_memory(ctx, file->source.name));

@@ -191,7 +191,7 @@ void io_column_advise(const io_table_words *words, io_span name, int64_t column,
     char drop[160], number[24];
     size_t length = (size_t)(name.end - name.at), used = 0;
     text[0] = '\0';
-    if (words->columns)
+    if (words->columns && strcmp(words->columns, "*") != 0)
         return;
     snprintf(number, sizeof number, "%lld", (long long)column);
     bool by_name = length > 0 && length < sizeof drop / 2 && !memchr(name.at, ',', length);

@@ -106,12 +106,17 @@ static json_t *describe(tlnmf_ctx *ctx, io_file *file)
 tlnmf_error tlnmf_io_describe(tlnmf_ctx *ctx, const char *path, tlnmf_record **out)
 {
     io_file file;
+    json_t *object = NULL;
+    const char *words;
 
     IO_NEED_OUT(ctx, out, path);
-    if (!io_file_open(ctx, path, &file))
-        return io_end(ctx, false);
-    json_t *object = describe(ctx, &file);
-    io_file_close(&file);
+    char *name = io_split_spec(ctx, path, &words);
+    if (name && io_file_open(ctx, name, &file)) {
+        file.words = words;
+        object = describe(ctx, &file);
+        io_file_close(&file);
+    }
+    free(name);
     char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
     bool ok = text && tlnmf_record_create(ctx, out) == TLNMF_OK &&
               tlnmf_record_set_text(ctx, *out, "json", text) == TLNMF_OK;

@@ -247,8 +247,9 @@ typedef struct io_h5_errors {
 typedef struct io_file {
     io_source source;
     const struct io_format_calls *calls;
-    void *handle; /* of the format's library */
-    int64_t hdf5; /* the same for HDF5, whose handles are numbers */
+    void *handle;      /* of the format's library */
+    int64_t hdf5;      /* the same for HDF5, whose handles are numbers */
+    const char *words; /* with which a text table is listed; NULL: all columns */
     io_h5_errors errors;
 } io_file;
 
@@ -267,6 +268,9 @@ typedef struct io_format_calls {
 
 extern const io_format_calls io_npy_calls, io_csv_calls, io_hdf5_calls, io_mat_calls, io_npz_calls;
 
+/* `data.h5:/Y` is a path and a member, `12:30.npy` a path alone. free() the path; NULL: no memory.
+ */
+char *io_split_spec(tlnmf_ctx *ctx, const char *spec, const char **member);
 bool io_file_open(tlnmf_ctx *ctx, const char *path, io_file *out);
 void io_file_close(io_file *file);
 /* "NAME: no dataset MEMBER (it has ...)"; always false. */

@@ -5,20 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads an array (`kind` "array") or a range of it. `words` are options of the reader of text
- * tables, as in "no-header,index", or "". A text table with empty cells is refused unless the input
- * may have missing values; `input` is NULL for other arrays. */
-static int read_array(cli_call *call, const char *kind, const char *spec, const char *words,
+/* Reads an array (`kind` "array") or a range of it. `full` is `spec`, perhaps with options of the
+ * reader of text tables. A text table with empty cells is refused unless the input may have missing
+ * values; `input` is NULL for other arrays. */
+static int read_array(cli_call *call, const char *kind, const char *spec, const char *full,
                       const cli_input *input, tlnmf_record **record, cli_array *a)
 {
-    size_t size = strlen(spec) + strlen(words) + 2;
-    char *full = malloc(size);
     *record = NULL;
-    if (full == NULL)
-        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
-    snprintf(full, size, "%s%s%s", spec, words[0] != '\0' ? ":" : "", words);
     int code = cli_read(call, kind, full, record);
-    free(full);
     if (code == EXIT_INPUT)
         cli_advise(call, spec);
     TRY(code);
@@ -56,23 +50,29 @@ static const char *table_option(const cli_input *input)
                                     : NULL;
 }
 
-/* The options of text tables as words for the reader: "no-header,index,drop=time". free() them.
- * NULL: no memory. */
-static char *words_of(const cli_input *input)
+int cli_table_spec(const cli_call *call, const cli_input *input, const char *spec, char **full)
 {
-    const char *const names[] = {"header", "index"}, *const answers[] = {input->header,
-                                                                         input->index};
+    static const char *const others[] = {".npy", ".npz", ".h5", ".hdf", ".mat"};
+    const char *const names[] = {"header", "index"};
+    const char *const answers[] = {input->header, input->index};
     const char *list = input->columns != NULL ? input->columns : input->drop;
-    size_t size = 64 + (list != NULL ? strlen(list) : 0), used = 0;
-    char *words = calloc(1, size);
-    for (int i = 0; words != NULL && i < 2; i++)
+    const char *option = table_option(input);
+    for (size_t i = 0; option != NULL && i < sizeof others / sizeof *others; i++)
+        if (strstr(spec, others[i]) != NULL)
+            return cli_fail(call->command, EXIT_USAGE, "--%s is for text tables; %s is not one",
+                            option, spec);
+    size_t size = strlen(spec) + 64 + (list != NULL ? strlen(list) : 0);
+    if ((*full = malloc(size)) == NULL)
+        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
+    size_t used = (size_t)snprintf(*full, size, "%s", spec), bare = used;
+    for (int i = 0; i < 2; i++)
         if (answers[i] != NULL && strcmp(answers[i], "auto") != 0)
-            used += (size_t)snprintf(words + used, size - used, "%s%s%s", used > 0 ? "," : "",
+            used += (size_t)snprintf(*full + used, size - used, "%c%s%s", used > bare ? ',' : ':',
                                      strcmp(answers[i], "no") == 0 ? "no-" : "", names[i]);
-    if (words != NULL && list != NULL)
-        snprintf(words + used, size - used, "%s%s=%s", used > 0 ? "," : "",
+    if (list != NULL)
+        snprintf(*full + used, size - used, "%c%s=%s", used > bare ? ',' : ':',
                  input->columns != NULL ? "columns" : "drop", list);
-    return words;
+    return EXIT_DONE;
 }
 
 bool cli_input_is(const cli_input *input, const char *kind)
@@ -103,17 +103,10 @@ int cli_check_reading(const cli_call *call, cli_input *input)
 /* Reads the input of the command. */
 static int read_input(cli_call *call, const cli_input *input, tlnmf_record **record, cli_array *a)
 {
-    static const char *const others[] = {".npy", ".npz", ".h5", ".hdf", ".mat"};
-    const char *option = table_option(input);
-    for (size_t i = 0; option != NULL && i < sizeof others / sizeof *others; i++)
-        if (strstr(input->spec, others[i]) != NULL)
-            return cli_fail(call->command, EXIT_USAGE, "--%s is for text tables; %s is not one",
-                            option, input->spec);
-    char *words = words_of(input);
-    if (words == NULL)
-        return cli_fail(call->command, EXIT_INTERNAL, "no memory");
-    int code = read_array(call, "array", input->spec, words, input, record, a);
-    free(words);
+    char *full;
+    TRY(cli_table_spec(call, input, input->spec, &full));
+    int code = read_array(call, "array", input->spec, full, input, record, a);
+    free(full);
     return code;
 }
 
@@ -147,7 +140,7 @@ static int read_part(cli_call *call, const cli_input *input, int axis, int64_t w
         count = part_end(call, N, whole) - first;
     }
     snprintf(kind, sizeof kind, "slice %d %lld %lld", axis, (long long)first, (long long)count);
-    int code = read_array(call, kind, input->spec, "", input, record, a);
+    int code = read_array(call, kind, input->spec, input->spec, input, record, a);
     if (code != EXIT_DONE || count > 0)
         return code;
     int64_t rank[TLNMF_MAX_DIMENSIONS];
@@ -300,14 +293,14 @@ static int refuse_slices(const cli_call *call, const cli_input *input, const cli
     if (!cli_input_is(input, "auto") || input->axes != NULL || input->per_trial ||
         !cli_near_covariances(a, !input->expects_data, &first) || isnan(first.off))
         return EXIT_DONE;
+    const long long slice = first.axis == 0 ? first.n + before : first.n;
     return cli_fail(call->command, EXIT_INPUT,
                     "%s: slice %lld%s is not symmetric: entries (%lld, %lld) and (%lld, %lld) "
                     "differ by %.3g of %.3g. If these are covariances, make them symmetric: "
                     "(C + C') / 2. If they are data (S, M, N), use --input data",
-                    input->spec, (long long)(first.n + (first.axis == 0 ? before : 0)),
-                    first.axis == 2 ? " along the last axis" : "", (long long)first.i,
-                    (long long)first.j, (long long)first.j, (long long)first.i, first.off,
-                    first.most);
+                    input->spec, slice, first.axis == 2 ? " along the last axis" : "",
+                    (long long)first.i, (long long)first.j, (long long)first.j, (long long)first.i,
+                    first.off, first.most);
 }
 
 /* Names --axes if the shape fits another order better: frames should be more than their length. A
@@ -491,7 +484,7 @@ static int read_shape(cli_call *call, const char *spec, const char *what, const 
                       tlnmf_record **record, cli_array *a)
 {
     char shape[128], needed[128];
-    TRY(read_array(call, "array", spec, "", NULL, record, a));
+    TRY(read_array(call, "array", spec, spec, NULL, record, a));
     bool fits = a->rank == wanted->rank;
     for (int i = 0; fits && i < a->rank; i++)
         fits = a->shape[i] == wanted->shape[i];

@@ -31,6 +31,9 @@ void cli_advise(const cli_call *call, const char *spec);
 
 /* Checks the options before any file is read, and reads their numbers. */
 int cli_check_reading(const cli_call *call, cli_input *input);
+/* `spec` with the options of text tables as a suffix, as in "data.csv:no-header,drop=time"; free()
+ * it. Refuses these options for other files. */
+int cli_table_spec(const cli_call *call, const cli_input *input, const char *spec, char **full);
 /* Whether --input names this kind of contents; "auto" if it is not given. */
 bool cli_input_is(const cli_input *input, const char *kind);
 int cli_read_data(cli_call *call, const cli_input *input, tlnmf_data **out);

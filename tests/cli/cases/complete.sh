@@ -33,7 +33,7 @@ for command in separate apply eval fit jd report simulate reproduce info; do
 done
 answers "--init-w${tab}start from this W (M, K)" -- fit data.npy --init-w
 answers "--devices${tab}instead of a file: list the devices of this machine, as values of --device" \
-    -- info --d
+    -- info --de
 answers ":files $arrays" -- fit -- --method # after --, all words are operands
 
 # Values. A shell may pass --name=value as one word, bash as three.

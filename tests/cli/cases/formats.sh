@@ -52,6 +52,11 @@ expect 0 ... "tlnmf jd: falls.csv: text, 2 x 2 numbers between commas$left, 1 co
 tlnmf fit falls.csv --drop id -k 1 -o drop.h5 --force -q >drop.out
 expect 0 ... "tlnmf apply: falls.csv: text, 2 x 2 numbers between commas$left, 1 column" \
     tlnmf apply drop.h5 falls.csv --drop id -o dropped.h5
+sizes_of() { tlnmf info "$@" 2>&1 | tail -n 1 | tr -s ' '; }
+check "info lists all columns" [ "$(sizes_of falls.csv)" = " text (2, 3)" ]
+check "info with --drop shows the shape that fit reads" [ "$(sizes_of falls.csv --drop id)" = " text (2, 2)" ]
+check "the same as a suffix" [ "$(sizes_of falls.csv:drop=id)" = " text (2, 2)" ]
+usage info "--drop is for text tables; y.npy is not one" y.npy --drop 1
 usage fit "--columns and --drop are mutually exclusive" falls.csv -k 1 --columns a --drop id
 usage fit "--drop requires names or numbers of columns" falls.csv -k 1 --drop ""
 usage fit "--drop is for text tables; y.npy is not one" y.npy -k 1 --drop 1
