@@ -90,8 +90,9 @@ static void put_exit_codes(void)
 {
     static const char *const codes[][2] = {
         {"0", "Done, also if the iterations or the time ran out."},
-        {"1", "Another failure: out of memory, numeric overflow, LAPACK failed, or the time ran out "
-              "before there was a result."},
+        {"1",
+         "Another failure: out of memory, numeric overflow, LAPACK failed, or the time ran out "
+         "before there was a result."},
         {"2", "Usage: an option is unknown, out of range, or contradicts another."},
         {"3", "Bad input: a file cannot be read or used."},
         {"4", "The run did not converge; only with --strict."},

@@ -44,11 +44,12 @@ int cli_take_roots(cli_call *call, const cli_input *input, int64_t before, tlnmf
     if (error != TLNMF_OK)
         return cli_fail_library(call, error, input->spec);
     for (int64_t i = 0; i < count; i++) {
-        if (a->x[i] < 0.0)
+        if (a->x[i] < 0.0) {
+            const long long row = i / N % M, frame = before + i % N;
             return cli_fail(call->command, EXIT_INPUT,
                             "%s: row %lld, frame %lld is %g: powers must not be negative",
-                            input->spec, (long long)(i / N % M), (long long)(before + i % N),
-                            a->x[i]);
+                            input->spec, row, frame, a->x[i]);
+        }
         y[i] = sqrt(a->x[i]);
     }
     a->x = y;

@@ -391,7 +391,8 @@ void cli_print_name(FILE *out, const char *label, const char *name, const char *
 static const cli_sentence sentences[] = {
     {"components by",
      "The scores of several numbers of components k on data that the fit has not seen; lower is "
-     "better. Scores within one standard error of the best are equally good: the line also names the "
+     "better. Scores within one standard error of the best are equally good: the line also names "
+     "the "
      "smallest such k."},
     {"found by",
      "How many of the completed starts ended at the best C (L for JD, I for NMF): at most 1e-6 per "
