@@ -12,6 +12,7 @@ import numpy as np
 from ._arrays import Real, address, as_real
 from ._call import Call, Callback
 from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
+from ._errors import DataError
 from ._html import applied_html, outcome_of, table_html
 from ._library import core, io, plain
 from ._options import documented
@@ -251,23 +252,29 @@ def _warn_of_limit(model: Model) -> None:
     warnings.warn(words, kind, stacklevel=3)
 
 
-def whitener(C: Real, weights: Optional[Real] = None, rank: Union[None, int, str] = None) -> Real:
-    """The symmetric inverse square root of the mean covariance, (M, M); or with `rank` the
-    whitening of that many principal components, (rank, M)."""
-    mean = np.average(C, axis=0, weights=weights)
-    values, vectors = np.linalg.eigh((mean + mean.T) / 2)
-    M, found = len(values), int((values > 1e-12 * values[-1]).sum())
-    if rank is None and found < M:
-        raise ValueError(
-            f"the mean covariance is singular and cannot be whitened: it has rank {found} of {M}, "
-            f'as after an average reference; pass rank={found} or rank="auto"'
-        )
-    if rank is None:
-        return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
-    R = found if rank == "auto" else int(rank)
-    if not 1 <= R <= found:
-        raise ValueError(f"rank = {rank} is outside [1, {found}], the rank of the mean covariance")
-    return np.asarray((vectors[:, M - R :] / np.sqrt(values[M - R :])).T)
+def diagonalise(
+    C: Any, weights: Any, rank: Union[None, int, str], axes: Any, start: Any,
+    callback: Optional[Callback], progress: bool, options: Dict[str, Any],
+) -> Model:  # fmt: skip
+    """`joint_diagonalize` without its warning. With `whiten`, the model has unmixing and mixing."""
+    call = Call()
+    if rank is not None and not options.get("whiten"):
+        raise TypeError("rank requires whiten=True")
+    if isinstance(C, Data):
+        if axes is not None:
+            raise TypeError("axes needs the covariances, not Data")
+        data = data_of(C, weights=weights)
+    else:
+        data = Data(covariances=as_covariances(C, "C", axes), weights=weights)
+    kept = 0 if rank == "auto" else rank
+    settings = call.settings("jd", {**options, "rank-reduce": kept}, "joint_diagonalize")
+    first = None if start is None else start_of(start if isinstance(start, Record) else {"Phi": start})
+    with Progress(progress, callback) as report:
+        arguments = (data, settings, first)
+        try:
+            return Model(call.solve(core.tlnmf_diagonalise, *arguments, callback=report))
+        except DataError as error:
+            raise DataError(str(error).replace("rank-reduce", "rank")) from None
 
 
 @documented("jd", skip=("whiten", "rank-reduce"))
@@ -293,7 +300,8 @@ def joint_diagonalize(
         Not negative; only their ratios matter.
     whiten : bool
         Whitens first: the weighted mean of C becomes the identity, and the result need not be
-        orthogonal (as in independent component analysis). `info.Phi` is then only the rotation.
+        orthogonal (as in independent component analysis). `info.Phi` is then only the rotation;
+        `info.unmixing` is the result and `info.mixing` its (pseudo)inverse.
     rank : int or "auto", optional
         With `whiten`: the number R of principal components of the mean covariance to keep, for
         covariances of lower rank; "auto": its rank. The result is then (R, M).
@@ -323,30 +331,10 @@ def joint_diagonalize(
     >>> bool(abs(D[0] - np.diag(np.diag(D[0]))).max() < 1e-5)
     True
     """
-    call, before = Call(), None
-    if rank is not None and not whiten:
-        raise TypeError("rank requires whiten=True")
-    if isinstance(C, Data):
-        if whiten or axes is not None:
-            raise TypeError("whiten and axes need the covariances, not Data")
-        data = data_of(C, weights=weights)
-    else:
-        x = as_covariances(C, "C", axes)
-        data = Data(covariances=x, weights=weights)
-        if whiten:  # the library has checked the matrices and the weights
-            w = None if weights is None else as_real(weights, "weights", (1,))
-            before = whitener(x, w, rank)
-            x = before @ x @ before.T
-            x = (x + x.transpose(0, 2, 1)) / 2  # symmetric to the last bit again
-            data = Data(covariances=x, weights=weights)
-    settings = call.settings("jd", options, "joint_diagonalize")
-    first = None if start is None else start_of(start if isinstance(start, Record) else {"Phi": start})
-    with Progress(progress, callback) as report:
-        arguments = (data, settings, first)
-        info = Model(call.solve(core.tlnmf_diagonalise, *arguments, callback=report))
+    options.update(whiten=whiten)
+    info = diagonalise(C, weights, rank, axes, start, callback, progress, options)
     _warn_of_limit(info)
-    Phi = np.array(info["Phi"])
-    return (Phi if before is None else Phi @ before), info
+    return np.array(info["unmixing" if whiten else "Phi"]), info
 
 
 @documented("apply")

@@ -9,8 +9,8 @@ import numpy as np
 
 from ._arrays import Real, as_real, reorder_matrices
 from ._base import Estimator, not_fitted, seed_of
-from ._data import Data, as_covariances
-from ._model import Model, joint_diagonalize, whitener
+from ._data import as_covariances
+from ._model import Model, diagonalise, joint_diagonalize
 from ._options import describe, parameters
 
 _OWN = ("whiten", "rank-reduce")  # options of the library that the class handles
@@ -70,10 +70,9 @@ def ajd(
     if axes is not None:
         X = as_covariances(X, "X", axes)
     if init is not None:
-        x, V = as_covariances(X, "X"), as_real(init, "init", (2,))
-        Data(covariances=x, weights=sample_weight)  # raises an error for invalid matrices
-        w = None if sample_weight is None else as_real(sample_weight, "sample_weight", (1,))
-        before = whitener(x, w, rank)
+        V = as_real(init, "init", (2,))
+        first = diagonalise(X, sample_weight, rank, None, None, None, False, {"whiten": True, "J": 1})
+        before = first.Phi.T @ first.unmixing  # whitens
         if V.shape != before.shape:
             raise ValueError(f"init has the shape {V.shape}; it must have {before.shape}")
         u, _, vt = np.linalg.svd(V @ np.linalg.pinv(before))

@@ -170,6 +170,8 @@ tlnmf_error tl_check_start_names(tlnmf_ctx *ctx, const tlnmf_record *record)
 {
     static const char *const names[] = {"Phi", "W", "H"};
     const char *name;
+    if (tlnmf_record_has(record, "outcome")) /* a model; files add names of their own */
+        return TLNMF_OK;
     for (size_t i = 0; (name = tlnmf_record_name(record, i)) != NULL; i++) {
         if (is_result(name))
             continue;
