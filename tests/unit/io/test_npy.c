@@ -207,10 +207,16 @@ static void test_large(void **state)
     tlnmf_ctx_set_threads(test_context(), 0);
 }
 
+/* Polls call the progress function at most every 5 ms. */
+static void wait_for_poll(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
 static int stop_reading(const tlnmf_record *progress, void *user)
 {
     (void)progress;
-    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL); /* the next poll calls it again */
+    wait_for_poll();
     return ++*(int *)user > 1; /* not the poll before the first number */
 }
 
@@ -225,6 +231,7 @@ static void test_stop(void **state)
     /* Another thread could read the rest while the progress function sleeps. */
     assert_int_equal(tlnmf_ctx_set_threads(ctx, 1), TLNMF_OK);
     tlnmf_ctx_set_progress(ctx, stop_reading, &polls);
+    wait_for_poll(); /* the last poll of an earlier test */
     assert_int_equal(tlnmf_io_read_array(ctx, "large.npy", &record), TLNMF_ERR_CALLBACK);
     assert_string_equal(tlnmf_message(ctx), "large.npy: reading was interrupted");
     tlnmf_ctx_set_progress(ctx, NULL, NULL);
