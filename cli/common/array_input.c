@@ -103,7 +103,7 @@ int cli_check_reading(const cli_call *call, cli_input *input)
 /* Reads the input of the command. */
 static int read_input(cli_call *call, const cli_input *input, tlnmf_record **record, cli_array *a)
 {
-    char *full;
+    char *full = NULL;
     TRY(cli_table_spec(call, input, input->spec, &full));
     int code = read_array(call, "array", input->spec, full, input, record, a);
     free(full);

@@ -195,7 +195,7 @@ static void fits(void **unused)
     TRY(tlnmf_data_set_mask, ctx, new_data(), numbers_like(ones));
     TRY(tlnmf_data_set_dof, ctx, new_data(), size(2));
     TRY(tlnmf_data_set_realisations, ctx, new_data(), numbers(), shape(2, 4, 12));
-    int64_t count, *const missing[] = {NULL, &count};
+    int64_t count = 0, *const missing[] = {NULL, &count};
     for (begin("tlnmf_fill_missing_powers"); next();) {
         memcpy(out, numbers(), sizeof x);
         memcpy(out + LENGTH(x), numbers_like(ones), sizeof ones);
