@@ -121,7 +121,7 @@ def compare_ranks(
     Parameters
     ----------
     Y : array (M, N) or (S, M, N)
-        Frames are held out if there are at least 40, and at least 10 realisations or
+        Frames are held out if there are at least 40, and at least 4 realisations or
         method="nmf"; otherwise realisations. If there is only one, neighbouring frames and entries of V are.
     k : "A:B", "auto" or range
         The values to compare: from A to B. "auto": from 1 to 8, or fewer for small data.

@@ -18,7 +18,13 @@ double tl_default_floor(const tlnmf_data *data, const tl_settings *opt)
 static void warn_of_offset(const tlnmf_ctx *ctx, const tlnmf_data *data, tl_caveats *caveats)
 {
     double offset = tl_data_offset(data);
-    if (offset > 0.0)
+    if (tl_data_drift(data) > 0.0)
+        tl_caveats_warn(
+            ctx, caveats,
+            "the mean frames of the realisations have %.3g %% of the power: if these are offsets "
+            "or drifts, subtract from each entry of each realisation its mean over the frames",
+            100.0 * offset);
+    else if (offset > 0.0)
         tl_caveats_warn(
             ctx, caveats,
             "the mean frame has %.3g %% of the power: if it is an offset, subtract from each entry "

@@ -9,17 +9,19 @@
  * (docs/measurements/constants.md). Folds of entries refit W and H alone. Entries of V are held out
  * if there are at least LEAST_FRAMES frames. Neighbours: NEAR frames count as realisations of one
  * frame. Frames are held out, and their activations integrated out, if there are at least
- * MANY_FRAMES, and MANY_REALISATIONS or a fixed transform. TOO_FEW realisations or fewer rarely
- * find the true K (docs/measurements/ranks.md). */
+ * MANY_FRAMES, and MANY_REALISATIONS or a fixed transform. Fewer than ENOUGH realisations, or
+ * FEW_ENTRIES per frame at a fixed transform, do not always find the true K
+ * (docs/measurements/ranks.md). */
 enum {
     TL_RANK_FOLDS = 10,
     TL_RANK_ENTRY_FOLDS = 5,
     TL_RANK_LEAST_FRAMES = 10,
     TL_RANK_NEAR = 4,
     TL_RANK_FRAME_FOLDS = 5,
-    TL_RANK_MANY_REALISATIONS = 10,
+    TL_RANK_MANY_REALISATIONS = 4,
     TL_RANK_MANY_FRAMES = 40,
-    TL_RANK_TOO_FEW = 3,
+    TL_RANK_ENOUGH = 10,
+    TL_RANK_FEW_ENTRIES = 100,
     TL_RANK_TABLES = 2
 };
 

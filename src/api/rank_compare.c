@@ -282,14 +282,21 @@ static void describe_limits(const tl_comparison *c, const tl_rank_table *t, char
                           "rarely the true number (docs/howto/components.md)"
                         : "Phi fits the noise of few realisations: this may not be the true number "
                           "(docs/howto/components.md)");
-    else if (t->kind != TL_RANK_ENTRIES && S <= TL_RANK_TOO_FEW)
+    else if (t->kind == TL_RANK_ENTRIES)
+        return;
+    else if (!learns && c->data->M * S < TL_RANK_FEW_ENTRIES)
         snprintf(text, size,
-                 "Too few data: with %lld realisation%s the true number is rarely found; it may be "
-                 "larger (docs/howto/components.md)",
-                 S, S == 1 ? "" : "s");
-    else if (t->kind != TL_RANK_ENTRIES && S < 100)
+                 "Few data: with frames of %lld entries the true number is often larger by one "
+                 "(docs/howto/components.md)",
+                 (long long)c->data->M);
+    else if (learns && S < TL_RANK_ENOUGH)
         snprintf(text, size,
-                 "%lld realisations support this many components; the truth may have more", S);
+                 "%s data: with %lld realisation%s the true number is %s found; it may be larger "
+                 "(docs/howto/components.md)",
+                 S < TL_RANK_MANY_REALISATIONS ? "Too few" : "Few", S, S == 1 ? "" : "s",
+                 S < TL_RANK_MANY_REALISATIONS ? "rarely" : "not always");
+    else if (S < 100)
+        snprintf(text, size, "These data support this many components; the truth may have more");
 }
 
 /* Adds a table to the record; `prefix` is "" or "other.". */

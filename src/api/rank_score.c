@@ -322,6 +322,8 @@ static tlnmf_error run(tl_comparison *c, const pass *p)
         c->ctx->monitor->compared = part_done(c, p, i);
         snprintf(c->section, sizeof c->section, "fold.%d.%d.%lld", (int)(t - c->table), p->fold + 1,
                  (long long)c->opt.k);
+        tl_log(c->ctx, TLNMF_LOG_INFO, "comparing k: fold %d of %d, k = %lld",
+               p->fold < 0 ? 1 : p->fold + 1, t->folds, (long long)c->opt.k);
         error = p->fold < 0       ? learn_Phi(c, p, i, seconds)
                 : p->test == NULL ? score_entries(c, p, i, seconds)
                                   : score_learnt(c, p, i, seconds);

@@ -28,6 +28,8 @@ struct tlnmf_data {
     double mean_power;
     double mean_square;     /* |mean frame|^2; 0: not known (covariances, whitened data) */
     double observed;        /* number of frames of realisations that this is a mean of */
+    double drift_square;    /* mean of |mean frame|^2 of each realisation */
+    double parts;           /* number of these means; 0: one realisation, or not known */
     int64_t constant_rows;  /* rows with the same value, not 0, everywhere */
     int64_t first_constant; /* the first of them */
     const double *Y;        /* the realisations, in the caller's memory; NULL: not known */
@@ -52,7 +54,7 @@ tlnmf_error tl_data_trim(tlnmf_ctx *ctx, const tlnmf_data *data, double eps, tln
 tlnmf_error tl_data_join(tlnmf_ctx *ctx, tlnmf_error error, tlnmf_data *data, double *mean);
 /* An error unless the mean of the squares is usable. */
 tlnmf_error tl_data_check_power(tlnmf_ctx *ctx, double mean, double largest);
-/* Notes the mean frame of realisations Y (S x M x N, in the caller's memory; NaN is ignored) and
+/* Notes the mean frames of realisations Y (S x M x N, in the caller's memory; NaN is ignored) and
  * the rows that are constant. All processes call this together. */
 tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
                               const int64_t shape[3]);
@@ -60,7 +62,10 @@ tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
 tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data);
 /* rho = |mean frame|^2 / mean |frame|^2. By chance it is about 1 / observed. */
 double tl_data_mean_share(const tlnmf_data *data);
-/* rho if the mean is likely to be an offset, else 0. */
+/* The share of the power that the mean frames of the realisations have, if they are likely to be
+ * offsets and differ between realisations; else 0. */
+double tl_data_drift(const tlnmf_data *data);
+/* The share of likely offsets: rho, or tl_data_drift(), which is larger; else 0. */
 double tl_data_offset(const tlnmf_data *data);
 /* The mean power without the offset. */
 double tl_data_centred_power(const tlnmf_data *data);

@@ -1,4 +1,5 @@
-/* The mean frame of realisations, which compression loses, and rows that are constant. */
+/* The mean frame of all realisations and of each, which compression loses, and rows that are
+ * constant. */
 #include "data/data.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 typedef struct row_sums {
     double count, sum, square; /* `square`: count times the square of the first value */
     double varying;            /* number of values that differ from the first one */
+    double parts, drift; /* realisations (of each process); sum of count times mean^2 of each */
 } row_sums;
 
 enum { SUMS = sizeof(row_sums) / sizeof(double) };
@@ -26,14 +28,21 @@ static row_sums sum_row(const double *Y, const int64_t shape[3], int64_t m)
     double first = NAN, sum = 0.0;
     for (int64_t s = 0; s < S; s++) {
         const double *y = Y + (s * M + m) * N;
+        double count = 0.0, part = 0.0;
         for (int64_t n = 0; n < N; n++) {
             if (isnan(y[n]))
                 continue;
-            first = r.count == 0.0 ? y[n] : first;
-            r.count += 1.0;
+            first = r.count + count == 0.0 ? y[n] : first;
+            count += 1.0;
             r.varying += y[n] != first;
-            sum += y[n] - first;
+            part += y[n] - first;
         }
+        if (count == 0.0)
+            continue;
+        r.count += count;
+        r.parts += 1.0;
+        r.drift += (first + part / count) * (first * count + part);
+        sum += part;
     }
     if (r.count > 0.0) {
         r.sum = r.count * first + sum;
@@ -77,13 +86,15 @@ tlnmf_error tl_data_note_mean(tlnmf_ctx *ctx, tlnmf_data *data, const double *Y,
     TRY(tl_comm_agree(ctx, data->frames_comm, TL_ARENA(ctx, "the mean frame", table, &block)));
     tl_with_threads(tl_thread_count(ctx->threads), sum_all, &s);
     tl_comm_add(data->frames_comm, (double *)s.row, s.rows * SUMS);
-    data->mean_square = data->observed = 0.0;
+    data->mean_square = data->drift_square = data->observed = data->parts = 0.0;
     data->constant_rows = 0;
     for (int64_t m = s.rows - 1; m >= 0; m--) {
         const row_sums *r = &s.row[m];
         double mean = r->count > 0.0 ? r->sum / r->count : 0.0;
         data->mean_square += mean * mean;
+        data->drift_square += r->count > 0.0 ? r->drift / r->count : 0.0;
         data->observed = fmax(data->observed, r->count);
+        data->parts = fmax(data->parts, shape[0] > 1 ? r->parts : 0.0);
         if (!is_constant(r))
             continue;
         data->constant_rows++;
@@ -100,18 +111,37 @@ tlnmf_error tl_data_describe_mean(tlnmf_ctx *ctx, tlnmf_data *data)
     return tlnmf_record_set_real(ctx, data->record, "centred_power", tl_data_centred_power(data));
 }
 
-double tl_data_mean_share(const tlnmf_data *data)
+static double share_of(const tlnmf_data *data, double square)
 {
     double power = data->mean_power * (double)data->M;
-    return power > 0.0 ? fmin(data->mean_square / power, 1.0) : 0.0;
+    return power > 0.0 ? fmin(square / power, 1.0) : 0.0;
 }
 
-/* docs/measurements/constants.md */
-double tl_data_offset(const tlnmf_data *data)
+double tl_data_mean_share(const tlnmf_data *data)
+{
+    return share_of(data, data->mean_square);
+}
+
+/* The least share that is not due to chance, for the means of `parts` parts of the data
+ * (docs/measurements/constants.md). */
+static double least_share(const tlnmf_data *data, double parts)
 {
     const double least = 0.02, by_chance = 11.0;
-    double share = data->observed > 1.0 ? tl_data_mean_share(data) : 0.0;
-    return share > fmax(least, by_chance / data->observed) ? share : 0.0;
+    return data->observed > parts ? fmax(least, by_chance * parts / data->observed) : INFINITY;
+}
+
+double tl_data_drift(const tlnmf_data *data)
+{
+    double drift = share_of(data, data->drift_square);
+    return data->parts > 1.0 && drift - tl_data_mean_share(data) > least_share(data, data->parts)
+               ? drift
+               : 0.0;
+}
+
+double tl_data_offset(const tlnmf_data *data)
+{
+    double share = tl_data_mean_share(data);
+    return fmax(share > least_share(data, 1.0) ? share : 0.0, tl_data_drift(data));
 }
 
 double tl_data_centred_power(const tlnmf_data *data)

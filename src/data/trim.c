@@ -58,6 +58,8 @@ static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
     copy->mean_power = data->mean_power;
     copy->mean_square = data->mean_square;
     copy->observed = data->observed;
+    copy->drift_square = data->drift_square;
+    copy->parts = data->parts;
     copy->weighted = data->weighted;
     copy->overlapping = data->overlapping;
     copy->B = data->B;

@@ -88,7 +88,7 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wante
         tl_comm_broadcast(data->frames_comm, back, M * R);
         tl_gemm(TL_PLAIN, TL_PLAIN, R, T, M, 1.0, P, M, data->R, T, 0.0, (*out)->R, T);
         (*out)->mean_power = 1.0;
-        (*out)->mean_square = 0.0;
+        (*out)->mean_square = (*out)->drift_square = 0.0;
     }
     tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);

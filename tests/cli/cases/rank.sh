@@ -38,7 +38,7 @@ check "a table" grep -q "^components by held-out realisations (4 folds of 4): k 
 check "its head" [ "$(sed -n 2p "$out")" = "    k   C per entry   above the best   standard error" ]
 check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")" -eq 8 ]
 check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
-check "a note on few realisations" grep -Fxq "  4 realisations support this many components; the truth may have more." "$out"
+check "a note on few realisations" grep -Fxq "  Few data: with 4 realisations the true number is not always found; it may be larger (docs/howto/components.md)." "$out"
 expect 0 ... "" env -u SOURCE_DATE_EPOCH tlnmf fit few.npy -k 1:3 --method jd --eps 1e-8 --no-model -v -q
 check "the time includes the comparison" awk '/^  time / { found = $2 >= $9 && $9 > 0 } END { exit !found }' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json

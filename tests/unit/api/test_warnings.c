@@ -96,6 +96,30 @@ static void an_offset_is_noticed(void **state)
     free(Y);
 }
 
+/* Offsets of single realisations, whose sum is 0. */
+static void offsets_of_realisations_are_noticed(void **state)
+{
+    (void)state;
+    double *Y = new_Y(M, N, 0.0), *centred = new_Y(M, N, 0.0);
+    tlnmf_record *model;
+    for (int64_t i = 0; i < S * M * N; i++)
+        Y[i] += 30.0 * cos(6.283185307179586 * (double)(i / (M * N)) / (double)S);
+    heard h = fit(Y, M, N, "k=2 method=jd", &model);
+    assert_int_equal(h.count, 1);
+    assert_non_null(strstr(h.text[0], "from each entry of each realisation its mean"));
+    assert_near(tlnmf_record_get_real(model, "eps") / (0.01 * power_of(centred)), 1.0, 0.05);
+    assert_int_equal(tlnmf_record_get_integer(model, "doubt"), 5);
+    tlnmf_record_free(model);
+    /* the same for all realisations: the other warning */
+    for (int64_t i = 0; i < S * M * N; i++)
+        Y[i] = centred[i] + 30.0;
+    h = fit_and_forget(Y, M, N, "k=2 method=jd");
+    assert_int_equal(h.count, 1);
+    assert_non_null(strstr(h.text[0], "over all frames and realisations"));
+    free(centred);
+    free(Y);
+}
+
 static void a_floor_that_hides_the_data_is_noticed(void **state)
 {
     (void)state;
@@ -198,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(centred_data_are_quiet),
         cmocka_unit_test(an_offset_is_noticed),
+        cmocka_unit_test(offsets_of_realisations_are_noticed),
         cmocka_unit_test(a_floor_that_hides_the_data_is_noticed),
         cmocka_unit_test(shapes_and_constant_rows_are_noticed),
         cmocka_unit_test(comparisons_warn_once),
