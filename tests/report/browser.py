@@ -125,7 +125,7 @@ class Page:
     def named(self, pattern, selector="button"):
         """The element whose accessible name matches."""
         for element in self.all(selector):
-            if re.search(pattern, element.accessible_name):
+            if re.search(pattern, element.accessible_name.strip()):
                 return element
         raise AssertionError(f"no {selector} named {pattern}")
 
