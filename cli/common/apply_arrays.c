@@ -124,7 +124,7 @@ static void print(FILE *out, const apply_work *w)
 static const cli_sentence sentences[] = {
     {"model fits",
      "Whether the model describes these data as well as the data that it was fitted to. Worse: the "
-     "excess is at least a tenth of the excess of data in which the rows of V are permuted. "
+     "excess is at least a tenth of the excess of data simulated with permuted rows of W H. "
      "Different: at least a quarter. If the data cannot decide, the line says why."},
     {"I per entry",
      "How badly W H describes the power V, in nats per entry. Chance alone leaves about 1 / S with "
@@ -141,8 +141,8 @@ static const cli_sentence sentences[] = {
     {"objective", "C, L and I of the new data; see `tlnmf fit --explain`."},
     {"eps", "The floor of the model, which is also used here."},
     {"stopped",
-     "Why the fit of H ended. At the iteration limit, use a larger -J. There is no verdict unless "
-     "the fit converged."},
+     "Why the fit of H ended. At the iteration limit, use a larger -J. There is no verdict if "
+     "the fit reached a limit."},
 };
 
 void cli_apply_explain(FILE *out)
