@@ -14,7 +14,8 @@ typedef enum plot_style {
     PLOT_DOTS,
 } plot_style;
 
-/* Points that are not finite, or not positive on a logarithmic axis, are skipped. */
+/* Points that are not finite, or not positive on a logarithmic axis, are skipped. Below the panel
+ * stands how many values are not positive. */
 typedef struct plot_series {
     const char *label, *colour;
     plot_style style;

@@ -13,6 +13,7 @@ from . import simulate
 from ._data import Data
 from ._errors import (
     ArgumentError,
+    ConvergenceWarning,
     DataError,
     Error,
     InputError,
@@ -26,7 +27,6 @@ from ._errors import (
 from ._library import LibraryMissing, core
 from ._model import (
     Applier,
-    ConvergenceWarning,
     Model,
     apply,
     draw_start,

@@ -4,12 +4,12 @@ from __future__ import annotations
 import inspect
 import numbers
 import sys
-import warnings
 from typing import Any, Dict, List, Optional, Tuple, TypeVar
 
 import numpy as np
 
 from ._arrays import Real, as_real, reorder
+from ._errors import warn
 from ._options import suggestion
 
 E = TypeVar("E", bound="Estimator")
@@ -163,10 +163,11 @@ class Estimator:
         fitted = getattr(self, "feature_names_in_", None)
         name = type(self).__name__
         if names is not None and fitted is None:
-            warnings.warn(f"X has feature names, but {name} was fitted without feature names")
+            warn(f"X has feature names, but {name} was fitted without feature names", UserWarning)
         elif names is None and fitted is not None:
-            warnings.warn(
-                f"X does not have valid feature names, but {name} was fitted with feature names"
+            warn(
+                f"X does not have valid feature names, but {name} was fitted with feature names",
+                UserWarning,
             )
         elif names is not None and fitted is not None:
             if len(names) != len(fitted) or any(names != fitted):

@@ -12,12 +12,11 @@ import ctypes as c
 import os
 import queue
 import time
-import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 import numpy as np
 
-from ._errors import error_of
+from ._errors import error_of, warn
 from ._library import HANDLE, LOG, PROGRESS, core, plain, stop_flag
 from ._options import option_of, required, text_of
 from ._threads import default_threads, running
@@ -91,11 +90,11 @@ class Call:
         if code:
             raise error_of(code, core.tlnmf_message(self.ctx).decode(errors="replace"))
 
-    def warn(self, stacklevel: int = 4) -> None:
+    def warn(self) -> None:
         """Issues the library's warnings so far."""
         for message in self._warnings:
             if message not in self.said:
-                warnings.warn(message, RuntimeWarning, stacklevel=stacklevel)
+                warn(message, RuntimeWarning)
             self.said.add(message)
         self._warnings.clear()
 
@@ -156,7 +155,7 @@ class Call:
                     _leave(errand)
         if not errand.result and errand.failure is not None:
             raise errand.failure
-        self.warn(5)
+        self.warn()
         self._flag.value = 0
         return errand.outcome()
 

@@ -1,15 +1,13 @@
 """Data in the library's form: realisations, covariances or neighbouring frames, without loss."""
 from __future__ import annotations
 
-import sys
-import warnings
 from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
 from ._arrays import Real, address, as_real, reorder, reorder_matrices, shape_of
 from ._call import Call
-from ._errors import DataError, error_of
+from ._errors import DataError, error_of, warn
 from ._gaps import fill
 from ._library import core
 from ._record import Record, record_of
@@ -106,7 +104,7 @@ class Data:
             self._make(call, core.tlnmf_data_from_incomplete, x)
         else:
             self._make(call, core.tlnmf_data_from_realisations, x)
-        call.warn(_callers_level() + 1)
+        call.warn()
         if not is_covariances:
             self._made_of(call, x)
         for name in ("M", "N", "S", "columns", "missing"):
@@ -271,17 +269,8 @@ def _refuse_asymmetry(x: Real) -> None:
 
 def _say_covariances(x: Real, axis: int) -> None:
     order = ("(N, M, M)", "(M, N, M)", "(M, M, N)")[axis]
-    warnings.warn(
+    warn(
         f"every slice of Y is symmetric: read as covariances {order} of {x.shape[axis]} frames. "
         'Pass input="covariances" to confirm, or input="data" for realisations (S, M, N)',
         UserWarning,
-        stacklevel=_callers_level(),
     )
-
-
-def _callers_level() -> int:
-    """The stacklevel, in the function that calls this, of the first frame outside the package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
-        frame, level = frame.f_back, level + 1
-    return level

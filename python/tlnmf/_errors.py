@@ -1,7 +1,9 @@
-"""Errors of the library as exceptions, with the message of the library."""
+"""Errors of the library as exceptions, with the message of the library; warnings."""
 from __future__ import annotations
 
-from typing import Dict, Type
+import sys
+import warnings
+from typing import Any, Dict, Type
 
 
 class Error(Exception):
@@ -64,3 +66,23 @@ def error_of(code: int, message: str) -> Error:
     error = _CLASSES.get(code, Error)(message)
     error.code = code
     return error
+
+
+class ConvergenceWarning(UserWarning):
+    """The limit of iterations or time ended a run. If scikit-learn is loaded, its own class is used
+    instead."""
+
+
+def warn(message: str, kind: Type[Warning]) -> None:
+    """Issues a warning that names the caller's line, which is the first one outside the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
+
+
+def warn_of_limit(message: str) -> None:
+    """Warns that a limit ended a run before it was complete."""
+    loaded = sys.modules.get("sklearn.exceptions")
+    kind: Any = getattr(loaded, "ConvergenceWarning", ConvergenceWarning)
+    warn(message, kind)

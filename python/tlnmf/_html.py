@@ -1,8 +1,8 @@
-"""Shows a model in a notebook: headline, convergence and the strongest atoms, as HTML and SVG."""
+"""Shows results as text, and in a notebook as tables with small pictures (HTML and SVG)."""
 from __future__ import annotations
 
 import html
-from typing import Any, Sequence, Tuple
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -41,9 +41,63 @@ def outcome_of(model: Any) -> str:
 
 def stop_of(model: Any) -> str:
     """Why and when the run stopped: "converged after 41 iterations", "limit of 20 iterations"."""
-    count, outcome = model.get("iterations", 0), outcome_of(model)
-    iterations = f"{count} iteration{'' if count == 1 else 's'}"
+    iterations, outcome = _iterations(model.get("iterations", 0)), outcome_of(model)
     return f"limit of {iterations}" if outcome == "iterations" else f"{outcome} after {iterations}"
+
+
+def starts_of(model: Any) -> str:
+    """How many starts agree, as the program prints it: "best C found by 3 of 11 starts"; "" for a
+    single start."""
+    starts, completed = model.get("starts", 0), model.get("starts_completed", 0)
+    parts = []
+    if completed > 1 and starts > 1:
+        value = {"jd": "L", "nmf": "I"}.get(model.get("method"), "C")
+        word = "completed starts" if completed < starts else "starts"
+        parts.append(f"best {value} found by {model['starts_agree']} of {completed} {word}")
+        if completed > starts:
+            from_jd = "some of them" if completed > starts + 1 else "one of them"
+            parts.append(f"{from_jd} from JD+NMF")
+    of_nmf = model.get("nmf_starts_completed", 0)
+    if of_nmf > 1:
+        parts.append(f"best I by {model['nmf_starts_agree']} of {of_nmf} starts of NMF")
+    return ", ".join(parts)
+
+
+def limits_of(model: Any) -> str:
+    """What limits the choice of k; "" if k was given, or if no limit is known."""
+    return str(model.get("rank_limits", ""))
+
+
+def excess_of(applied: Any) -> str:
+    """The excess with the numbers that it is compared with; "" if it was not computed."""
+    if not np.isfinite(applied.get("excess", np.nan)):
+        return ""
+    return (
+        f"{applied['excess']:.3g} (standard error {applied['excess_error']:.2g}; "
+        f"{applied['excess_random']:.3g} with permuted rows of V)"
+    )
+
+
+def convergence_html(model: Any) -> str:
+    """C minus its smallest value, on a logarithmic scale; L if there is no C. Only the start and
+    the stage of the result are drawn, because C of JD+NMF does not continue in TL-NMF."""
+    if "trace.C" not in model:
+        return "not recorded: fit with <code>trace=True</code>"
+    name = "C" if np.isfinite(model["trace.C"]).any() else "L"
+    values = model[f"trace.{name}"]
+    stage = (model["trace.stage"] == 0) == (model.get("method") == "tl")
+    rows = np.isfinite(values) & stage & (model["trace.start"] == model.get("best_start", 0))
+    if not rows.any():
+        return "not recorded"
+    values, count = values[rows], _iterations(int(model["trace.iteration"][rows][-1]))
+    line = polyline(np.log10(np.maximum(values - values.min(), 1e-12)))
+    if not line:
+        return f"{name} = {values[-1]:.8g} after {count}"
+    return f"{line} {name} from {values[0]:.8g} to {values[-1]:.8g} in {count} (log scale)"
+
+
+def _iterations(count: int) -> str:
+    return f"{count} iteration{'' if count == 1 else 's'}"
 
 
 def table_html(model: Any, atoms: int = 4) -> str:
@@ -56,17 +110,11 @@ def table_html(model: Any, atoms: int = 4) -> str:
         rows.append(("certificate", html.escape(model["certificate_means"])))
     for caveat in model.get("caveats", ()):
         rows.append(("warning", html.escape(caveat)))
-    stop = stop_of(model)
-    rows.append(("stopped", html.escape(stop)))
-    trace = [n for n in ("trace.C", "trace.L") if n in model]
-    if trace:  # the distance from the last value, on a logarithmic scale
-        values = np.asarray(model[trace[0]])
-        best = model["trace.start"] == model.get("best_start", 0)  # with trace_all: every start
-        values = values[np.isfinite(values) & best]
-        gap = np.log10(np.maximum(values - values.min(), 1e-12)) if len(values) else values
-        rows.append(("convergence", polyline(gap) or "a single iteration"))
-    else:
-        rows.append(("convergence", "not recorded: fit with <code>trace=True</code>"))
+    rows.append(("stopped", html.escape(stop_of(model))))
+    for name, text in (("starts", starts_of(model)), ("choice of k", limits_of(model))):
+        if text:
+            rows.append((name, html.escape(text)))
+    rows.append(("convergence", convergence_html(model)))
     energy = energy_of(model)
     if "Phi" in model and energy is not None:
         order = np.argsort(energy)[::-1][:atoms]
@@ -78,13 +126,27 @@ def table_html(model: Any, atoms: int = 4) -> str:
 def applied_html(applied: Any) -> str:
     """The result of `apply` as a table: whether the model fits, and how well."""
     rows = [("fits", html.escape(str(applied.get("fits", "not known"))))]
-    for name in ("C", "I", "I_per_entry", "excess"):
+    for name in ("C", "I", "I_per_entry"):
         if name in applied and np.isfinite(applied[name]):
             rows.append((name, f"{applied[name]:.4g}"))
+    if excess_of(applied):
+        rows.append(("excess", excess_of(applied)))
     rows.append(("stopped", html.escape(stop_of(applied))))
     return _table("a model applied to data", rows)
 
 
-def _table(head: str, rows: Sequence[Tuple[str, str]]) -> str:
-    body = "".join(f"<tr><th align=left>{a}</th><td>{b}</td></tr>" for a, b in rows)
-    return f"<table><caption>{html.escape(head)}</caption>{body}</table>"
+def ranks_html(
+    head: str, columns: Sequence[str], rows: Sequence[Sequence[str]], limits: str
+) -> str:
+    """A comparison of several k as a table, with what limits the choice below it."""
+    titles = "".join(f"<th>{title}</th>" for title in columns)
+    below = f"<p>{html.escape(limits)}.</p>" if limits else ""
+    return _table(head, rows, f"<tr>{titles}</tr>") + below
+
+
+def _table(head: str, rows: Sequence[Sequence[str]], titles: str = "") -> str:
+    body = "".join(
+        f"<tr><th align=left>{first}</th>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><caption>{html.escape(head)}</caption>{titles}{body}</table>"

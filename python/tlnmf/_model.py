@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-import warnings
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
@@ -12,8 +10,8 @@ import numpy as np
 from ._arrays import Real, address, as_real
 from ._call import Call, Callback
 from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
-from ._errors import DataError
-from ._html import applied_html, outcome_of, table_html
+from ._errors import DataError, warn_of_limit
+from ._html import applied_html, excess_of, limits_of, outcome_of, starts_of, table_html
 from ._library import core, io, plain
 from ._options import documented
 from ._page import Page, report
@@ -77,9 +75,13 @@ class Model(Record):
     def __repr__(self) -> str:
         of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
         values = ", ".join(f"{n} = {self[n]:.6g}" for n in ("C", "L", "I") if n in self)
+        parts = [of, values, outcome_of(self), starts_of(self)]
         count = len(self.get("caveats", ()))
-        doubts = f"; {count} warning{'' if count == 1 else 's'}, see caveats" if count > 0 else ""
-        return f"<Model: {of}; {values}; {outcome_of(self)}{doubts}>"
+        if count > 0:
+            parts.append(f"{count} warning{'' if count == 1 else 's'}, see caveats")
+        if limits_of(self):
+            parts.append(f"choice of k: {limits_of(self)}")
+        return f"<Model: {'; '.join(part for part in parts if part)}>"
 
     def _repr_html_(self) -> str:
         return table_html(self)
@@ -89,16 +91,22 @@ class Applied(Record):
     """The result of `apply`."""
 
     def __repr__(self) -> str:
-        """Whether the model fits, and how well.
+        """Whether the model fits, how well, and the names of the other results.
 
         >>> import tlnmf
         >>> Y = tlnmf.simulate.gcm(s=20, m=6, n=20, kbar=2).Y
         >>> tlnmf.apply(tlnmf.fit(Y, k=2), Y)  # doctest: +ELLIPSIS
         <Applied: fits = 'about as well as its own data'; I_per_entry = 0.0...; H, C, ...>
         """
-        shown = (n for n in ("excess", "I_per_entry") if n in self and np.isfinite(self[n]))
-        values = ", ".join(f"{n} = {self[n]:.4g}" for n in shown)
-        return f"<Applied: fits = {self.get('fits')!r}; {values}; {', '.join(self)}>"
+        parts, shown = [f"fits = {self.get('fits')!r}"], {"fits"}
+        if np.isfinite(self.get("I_per_entry", np.nan)):
+            parts.append(f"I_per_entry = {self['I_per_entry']:.4g}")
+            shown.add("I_per_entry")
+        if excess_of(self):
+            parts.append(f"excess = {excess_of(self)}")
+            shown.update(("excess", "excess_error", "excess_random"))
+        parts.append(", ".join(name for name in self if name not in shown))
+        return f"<Applied: {'; '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         return applied_html(self)
@@ -239,17 +247,17 @@ def fit(
     return model
 
 
-class ConvergenceWarning(UserWarning):
-    """The iteration limit ended a fit. If scikit-learn is loaded, its own class is used instead."""
-
-
 def _warn_of_limit(model: Model) -> None:
-    if model["outcome"] != "iterations":
-        return
-    loaded = sys.modules.get("sklearn.exceptions")
-    kind: Any = getattr(loaded, "ConvergenceWarning", ConvergenceWarning)
-    words = f"J = {model['option.J']} iterations were not enough to converge; use a larger J"
-    warnings.warn(words, kind, stacklevel=3)
+    if model["outcome"] == "iterations":
+        J = model["option.J"]
+        warn_of_limit(f"J = {J} iterations were not enough to converge; use a larger J")
+    if model["outcome"] == "time":
+        completed = model["starts_completed"]
+        result = "a result that has not converged"
+        if completed > 0:
+            starts = "start" if completed == 1 else "starts"
+            result = f"the best result so far ({completed} {starts} completed)"
+        warn_of_limit(f"max_seconds ended the run; use a larger max_seconds, or accept {result}")
 
 
 def diagonalise(

@@ -8,12 +8,15 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ._call import Call
 from ._data import Data, DataOfRealisations, data_of
+from ._errors import warn_of_limit
+from ._html import limits_of, ranks_html
 from ._library import core
 from ._options import documented
 from ._record import Record, set_values
 from ._starts import resolve
 
 _COLUMNS = ("k", "C_per_entry", "above_best", "standard_error", "folds_done", "cut_short")
+_TITLES = ("k", "C per entry", "above best", "standard error", "folds")
 _KEPT = (
     "rank_by", "rank_limits", "rank_folds", "rank_folds_wanted", "rank_realisations", "k_sparing"
 )  # fmt: skip
@@ -39,8 +42,21 @@ class Ranks(Record):
         """A row for each k: k, C_per_entry, above_best, standard_error, folds_done, cut_short."""
         return rank_table(self)
 
+    def _head(self) -> str:
+        return f"k = {self.get('k')}, k_sparing = {self.get('k_sparing')}, by {self.get('rank_by')}"
+
+    def _cells(self) -> List[Tuple[str, ...]]:
+        """The rows of the table as text; the best k is marked by * and k_sparing by +."""
+        marks = {self.get("k_sparing"): "+", self.get("k"): "*"}
+        return [
+            (f"{row['k']}{marks.get(row['k'], ' ')}", f"{row['C_per_entry']:.6g}",
+             f"{row['above_best']:.4g}", f"{row['standard_error']:.4g}", str(row["folds_done"]),
+             "(cut short)" if row["cut_short"] else "")
+            for row in self.rank_table
+        ]  # fmt: skip
+
     def __repr__(self) -> str:
-        """The table, with the best k marked by * and k_sparing by +.
+        """The table, with the best k marked by * and k_sparing by +, and what limits the choice.
 
         Examples
         --------
@@ -49,20 +65,15 @@ class Ranks(Record):
         >>> print(repr(tlnmf.compare_ranks(Y, "1:2", method="jd")).splitlines()[1])
            k   C per entry   above best   standard error   folds
         """
-        lines = [
-            f"<Ranks: k = {self.get('k')}, k_sparing = {self.get('k_sparing')}, "
-            f"by {self.get('rank_by')}>",
-            "   k   C per entry   above best   standard error   folds",
-        ]
-        for row in self.rank_table:
-            k = row["k"]
-            mark = "*" if k == self.get("k") else "+" if k == self.get("k_sparing") else " "
-            lines.append(
-                f"{k:4d}{mark} {row['C_per_entry']:12.6g} {row['above_best']:12.4g} "
-                f"{row['standard_error']:16.4g} {row['folds_done']:7d}"
-                + (" (cut short)" if row["cut_short"] else "")
-            )
-        return "\n".join(lines)
+        form = "{:>5} {:>12} {:>12} {:>16} {:>7} {}"
+        lines = [f"<Ranks: {self._head()}>", form.format(_TITLES[0] + " ", *_TITLES[1:], "")]
+        lines += [form.format(*cells) for cells in self._cells()]
+        if limits_of(self):
+            lines.append(f"{limits_of(self)}.")
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        return ranks_html(self._head(), _TITLES, self._cells(), limits_of(self))
 
 
 def is_several(k: Any) -> bool:
@@ -97,7 +108,14 @@ def compare(
     limits = _limits(k)
     settings = call.settings("fit", {**options, "k": 1}, "compare_ranks")
     span = None if limits is None else (c.c_int64 * 2)(*limits)
-    return Ranks(call.solve(core.tlnmf_compare_ranks, data, settings, span, start))
+    ranks = Ranks(call.solve(core.tlnmf_compare_ranks, data, settings, span, start))
+    if ranks["outcome"] == "time":
+        warn_of_limit(
+            f"max_seconds ended the comparison of k after {ranks['rank_folds']} of "
+            f"{ranks['rank_folds_wanted']} folds; use a larger max_seconds, or accept a "
+            "provisional k"
+        )
+    return ranks
 
 
 @documented("fit", skip=("k",))

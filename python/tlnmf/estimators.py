@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes as c
 import inspect
-import warnings
 from typing import Any, ClassVar, Dict, Iterator, Optional, Tuple, TypeVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from ._arrays import Real, address, as_real, shape_of
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
 from ._data import Data
+from ._errors import warn
 from ._gaps import fill
 from ._html import table_html
 from ._library import core
@@ -348,7 +348,7 @@ def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
     K = int(options["k"])
     if K < 1:
         raise ValueError(f"n_components = {K} is less than 1")
-    warnings.warn("X is all zeros: there is nothing to learn", RuntimeWarning, stacklevel=3)
+    warn("X is all zeros: there is nothing to learn", RuntimeWarning)
     eps = float(options["eps"] or 1.0)
     C = M * N * (1.0 + float(np.log(eps)))
     arrays = {"Phi": np.eye(M), "W": np.full((M, K), 1.0 / M), "H": np.zeros((K, N))}

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from typing import Any, Dict, Optional, Tuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ._arrays import Real, as_real, reorder_matrices
 from ._base import Estimator, not_fitted, seed_of
 from ._data import as_covariances
+from ._errors import warn
 from ._model import Model, diagonalise, joint_diagonalize
 from ._options import describe, parameters
 
@@ -65,7 +65,7 @@ def ajd(
     """
     start = None
     if eps is not None:
-        warnings.warn("eps of ajd is called tol: it is a tolerance", DeprecationWarning, stacklevel=2)
+        warn("eps of ajd is called tol: it is a tolerance", DeprecationWarning)
         tol = eps
     if axes is not None:
         X = as_covariances(X, "X", axes)

@@ -41,11 +41,14 @@ def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = Non
 
 
 def factors(model: Any, ax: Optional[Any] = None) -> Any:
-    """W by row of Phi (above) and H by frame (below), one line per component; returns both axes."""
+    """W by row of Phi (above) and H by frame (below), one line per component; returns both axes.
+
+    The legend counts components from 1, as the report page does: component 1 is W[:, 0] and H[0].
+    """
     record, ax = record_of(model), _axes(ax, 2)
     order = np.argsort(energy_of(record))[::-1]
     lines = ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
-    ax[0].legend(lines, [f"component {k}" for k in range(len(lines))], fontsize="small")
+    ax[0].legend(lines, [f"component {k + 1}" for k in range(len(lines))], fontsize="small")
     ax[0].set_title("W")
     ax[0].set_xlabel("row of Phi, by energy")
     ax[1].plot(record["H"].T)

@@ -16,6 +16,12 @@ import tlnmf
 Y = np.array(tlnmf.simulate.gcm(s=4, m=7, n=30, kbar=3).Y)
 
 
+def convergence():
+    """The class of warnings about convergence: the one of scikit-learn if it is loaded."""
+    loaded = sys.modules.get("sklearn.exceptions")
+    return getattr(loaded, "ConvergenceWarning", tlnmf.ConvergenceWarning)
+
+
 def objective(Y, Phi, W, H, eps):
     """C of (2), in plain loops."""
     V = sum((Phi @ y) ** 2 for y in Y) / len(Y) + eps
@@ -145,7 +151,13 @@ class Results(unittest.TestCase):
         self.assertLess(abs(applied.excess_random * M / (permuted - new_star.mean()) - 1), 0.5)
         self.assertLess(4 * chance, 2 * K * (M - 1) / (M * N * S))  # so that the test sees that term
         self.assertEqual(applied.fits[:11], "cannot tell")
-        self.assertIn(f"fits = {applied.fits!r}; excess = {applied.excess:.4g}, I_per_entry = ", repr(applied))
+        judged = (f"{applied.excess:.3g} (standard error {applied.excess_error:.2g}; "
+                  f"{applied.excess_random:.3g} with permuted rows of V)")  # fmt: skip
+        text = repr(applied)
+        self.assertIn(f"fits = {applied.fits!r}; I_per_entry = {applied.I_per_entry:.4g}; excess = {judged}; ", text)
+        self.assertIn(f"<th align=left>excess</th><td>{judged}</td>", applied._repr_html_())
+        names = set(text[:-1].split("; ")[-1].split(", "))
+        self.assertEqual(names, set(applied) - {"fits", "I_per_entry", "excess", "excess_error", "excess_random"})
         self.assertEqual(tlnmf.apply(model, new, J=1).fits, "cannot tell: the fit of H did not converge")
 
     def test_several_k(self):
@@ -188,7 +200,9 @@ class Results(unittest.TestCase):
         again = tlnmf.fit(Y, "1:2", start=begun)
         self.assertEqual((again.method, again.eps, len(again.rank_table)), ("jd", 1e-3, 2))
         self.assertEqual(tlnmf.compare_ranks(Y, "1:2", start=begun).rank_table, again.rank_table)
-        m = tlnmf.fit(Y, "1:2", max_seconds=0.2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", convergence())
+            m = tlnmf.fit(Y, "1:2", max_seconds=0.2)
         self.assertTrue(m.rank_folds >= 1 and m.wall_seconds < 5)
 
     def test_eps_check(self):
@@ -281,6 +295,27 @@ class Records(unittest.TestCase):
         older = {name: loaded[name] for name in loaded if name != "energy"}
         self.assertEqual(rows(tlnmf.Model.of(older))["atoms"].count("<svg"), 4)
         self.assertNotIn("atoms", rows(tlnmf.Model.of({"Phi": np.eye(3)})))
+
+    def test_curve_of_the_result(self):
+        C = np.einsum("smn,skn->nmk", Y, Y)
+        models = [tlnmf.fit(Y, 3, trace=True, trace_all=True, **options)
+                  for options in (dict(start={"Phi": np.eye(7)}, hops=0), dict(method="jd"), dict(method="nmf"))]
+        models.append(tlnmf.joint_diagonalize(C, trace=True)[1])
+        self.assertEqual([m.method for m in models], ["tl", "jd", "nmf", "jd"])
+        for m, stage, name in zip(models, (0, 2, 2, 1), "CCCL"):
+            h = m.history
+            values = h[name][(h["start"] == m.best_start) & (h["stage"] == stage)]
+            count = int(h["iteration"][(h["start"] == m.best_start) & (h["stage"] == stage)][-1])
+            text = re.search("convergence</th><td>(.*?)</td>", m._repr_html_())[1]
+            points = re.search('points="(.*?)"', text)[1].split()
+            self.assertEqual(len(points), len(values))  # of one stage
+            caption = f"{name} from {values[0]:.8g} to {values[-1]:.8g} in {count} iterations (log scale)"
+            self.assertTrue(text.endswith("</svg> " + caption), text)
+        self.assertGreater(len(set(models[0].history["stage"])), 1)  # JD+NMF came first
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", convergence())
+            short = tlnmf.fit(Y, 3, J=1, starts=1, trace=True)
+        self.assertIn(f"<td>C = {short.C:.8g} after 1 iteration</td>", short._repr_html_())
 
     def test_every_result_has_an_explanation(self):
         known = tlnmf.results()
@@ -433,12 +468,8 @@ class Calls(unittest.TestCase):
 
 
     def test_warnings_about_data(self):
-        kind = tlnmf.ConvergenceWarning
-        if "sklearn.exceptions" in sys.modules:
-            kind = sys.modules["sklearn.exceptions"].ConvergenceWarning
-        with self.assertWarnsRegex(kind, "J = 2 iterations were not enough") as caught:
+        with self.assertWarnsRegex(convergence(), "J = 2 iterations were not enough"):
             tlnmf.fit(Y, k=2, J=2)
-        self.assertEqual(caught.filename, __file__)
         with self.assertWarnsRegex(RuntimeWarning, "subtract from each entry of the frames its mean"):
             offset = tlnmf.TLNMF(2).fit(Y.transpose(0, 2, 1) + 1000 * abs(Y).max())
         self.assertIn("offset", offset.certificate_reason_)
@@ -453,6 +484,42 @@ class Calls(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             tlnmf.fit(Y, k=2)
+
+    def test_warnings_name_the_line_of_the_caller(self):
+        X, C = Y.transpose(0, 2, 1), np.einsum("smn,skn->nmk", Y, Y)
+        wide = np.random.RandomState(0).randn(3, 20, 4)  # frames of length 20, but only 4
+        for call in (
+            lambda: tlnmf.fit(Y, k=2, J=2),
+            lambda: tlnmf.fit(wide, k="1:2", J=2),
+            lambda: tlnmf.compare_ranks(wide, "1:2", J=2),
+            lambda: tlnmf.TLNMF(2, J=2).fit(X),
+            lambda: tlnmf.TLNMF(2, J=2).fit_transform(wide.transpose(0, 2, 1)),
+            lambda: tlnmf.ISNMF(2).fit(0 * X[0]),
+            lambda: tlnmf.joint_diagonalize(C, J=1),
+            lambda: tlnmf.JointDiagonalizer(J=1).fit_transform(C),
+            lambda: tlnmf.ajd(C, eps=1e-7, n_iter_max=1),
+            lambda: tlnmf.Data(C),
+        ):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                call()
+            lines = {(w.filename, w.lineno) for w in caught}
+            self.assertEqual(lines, {(__file__, call.__code__.co_firstlineno)}, list(map(str, caught)))
+        for path in Path(tlnmf.__file__).parent.glob("*.py"):  # one function issues all warnings
+            self.assertTrue(path.name == "_errors.py" or "import warnings" not in path.read_text(), path)
+
+    def test_warnings_about_the_time_limit(self):
+        frames = np.tile(Y, 100)
+        with self.assertWarnsRegex(convergence(), "max_seconds ended the run; use a larger .* accept a") as caught:
+            m = tlnmf.fit(frames, 3, max_seconds=0.001)
+        self.assertEqual((m.outcome, m.starts_completed, caught.filename), ("time", 0, __file__))
+        endless = dict(method="nmf", transform="dct", starts=1000, J=10**4, max_seconds=1, threads=1)
+        with self.assertWarnsRegex(convergence(), r"the best result so far \(\d+ starts? completed\)") as caught:
+            m = tlnmf.fit(frames[:, :, :300], 3, **endless)
+        self.assertIn(f"({m.starts_completed} ", str(caught.warning))
+        with self.assertWarnsRegex(convergence(), "ended the comparison of k after 1 of 5 folds") as caught:
+            tlnmf.compare_ranks(np.tile(Y, (3, 1, 4)), "1:5", max_seconds=0.001)
+        self.assertEqual(caught.filename, __file__)
 
     def test_warning_for_symmetric_slices(self):
         C = np.einsum("smn,skn->nmk", Y, Y)

@@ -289,9 +289,43 @@ class Output(unittest.TestCase):
     def test_table_of_ranks(self):
         ranks = tlnmf.compare_ranks(Y, "1:3", method="jd", J=20)
         lines = repr(ranks).splitlines()
-        self.assertEqual(len(lines), 5)
+        self.assertEqual(len(lines), 6)
         best = [line for line in lines if "*" in line]
         self.assertEqual([int(line.split("*")[0]) for line in best], [ranks.k])
+
+    def test_starts_that_agree(self):
+        values = {"method": "tl", "starts": 10, "starts_completed": 11, "starts_agree": 3}
+        words = "best C found by 3 of 11 starts, one of them from JD+NMF"
+        for other, text in (
+            ({}, words),
+            ({"starts": 4}, words.replace("one", "some")),
+            ({"starts": 20}, "best C found by 3 of 11 completed starts"),
+            ({"method": "nmf", "starts": 11}, "best I found by 3 of 11 starts"),
+            ({"method": "jd", "starts": 11, "nmf_starts_completed": 4, "nmf_starts_agree": 2},
+             "best L found by 3 of 11 starts, best I by 2 of 4 starts of NMF"),
+        ):  # fmt: skip
+            model = tlnmf.Model.of({**values, **other})
+            self.assertTrue(repr(model).endswith(f"; {text}>"), repr(model))
+            self.assertIn(f"<th align=left>starts</th><td>{text}</td>", model._repr_html_())
+        for other in ({"starts": 1, "starts_completed": 2}, {"starts": 1, "starts_completed": 1}):
+            model = tlnmf.Model.of({**values, **other})
+            self.assertNotIn("found by", repr(model) + model._repr_html_())
+
+    def test_limits_of_the_choice_of_k(self):
+        for data, words in ((Y[:1], "Too few data: with one"), (Y, "5 realisations support this many")):
+            ranks = tlnmf.compare_ranks(data, "1:2", method="jd", J=20)
+            self.assertTrue(ranks.rank_limits.startswith(words))
+            self.assertEqual(repr(ranks).splitlines()[-1], ranks.rank_limits + ".")
+            self.assertIn(f"<p>{ranks.rank_limits}.</p>", ranks._repr_html_())
+            self.assertEqual(ranks._repr_html_().count("<tr>"), 3)
+            model = tlnmf.fit(data, k="1:2", method="jd")
+            self.assertIn(f"; choice of k: {ranks.rank_limits}>", repr(model))
+            self.assertIn(f"<th align=left>choice of k</th><td>{ranks.rank_limits}</td>", model._repr_html_())
+        unlimited = tlnmf.compare_ranks(Y[:1], "1:2", method="nmf", transform="dct")
+        self.assertEqual(unlimited.rank_limits, "")
+        self.assertEqual(len(repr(unlimited).splitlines()), 4)
+        self.assertNotIn("<p>", unlimited._repr_html_())
+        self.assertNotIn("choice of k", repr(tlnmf.fit(Y, k=2)))
 
 
 
@@ -312,7 +346,7 @@ class Plots(unittest.TestCase):
         self.assertLess(top.get_xlim()[1], 6)
         self.assertGreater(bottom.get_xlim()[1], 18)
         names = [text.get_text() for text in top.get_legend().get_texts()]
-        self.assertEqual(names, ["component 0", "component 1"])
+        self.assertEqual(names, ["component 1", "component 2"])
 
     def test_atoms(self):
         model = tlnmf.fit(Y, k=2)

@@ -1,5 +1,6 @@
 """The same options and seed give the program's results to the last bit."""
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -19,7 +20,8 @@ class Bits(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def program(self, *words):
-        subprocess.run([PROGRAM, *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run([PROGRAM, *map(str, words)], check=True, stdout=subprocess.PIPE, text=True)
+        self.summary = done.stdout
 
     def model(self, Y, command, options):
         path, out = Path(self.folder.name) / "Y.npy", Path(self.folder.name) / "model.h5"
@@ -42,6 +44,9 @@ class Bits(unittest.TestCase):
                 for name in ("Phi", "W", "H"):
                     np.testing.assert_array_equal(mine[name], theirs[name])
                 self.assertEqual((mine.C, mine.L, mine.I), (theirs.C, theirs.L, theirs.I))
+                starts = re.search(r"best \w found by .*|$", self.summary)[0]
+                self.assertIn(starts, repr(mine))
+                self.assertEqual(bool(starts), "found by" in repr(mine))
 
     def test_a_model_without_its_arrays(self):
         path = Path(self.folder.name) / "members.npz"
