@@ -203,19 +203,24 @@ static bool is_identity(const page_model *m)
 }
 
 /* Chooses what the rows are called. Rows of data that are not sound have no frequency unless
- * cosines explain most of the energy of the atoms. */
+ * cosines explain most of the energy of the atoms. Atoms of less than one period, such as a
+ * constant or a ramp, do not count: offsets and drifts are such atoms. */
 static void choose_unit(page_model *m)
 {
     const double most = 0.25; /* mean error; the notes of the paper have 0.04, channels 0.5 */
     int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
     const double *error = tlnmf_record_get_array(m->atoms, "error", NULL, shape);
     const double *energy = tlnmf_record_get_array(m->atoms, "energy", NULL, NULL);
+    const double *frequency = tlnmf_record_get_array(m->atoms, "frequency", NULL, NULL);
+    double period = (m->rate > 0.0 ? m->rate : 1.0) / (double)m->M;
     double sum = 0.0, weight = 0.0;
     for (int64_t i = 0; error != NULL && energy != NULL && i < shape[0]; i++) {
+        if (frequency != NULL && frequency[i] < period)
+            continue;
         sum += error[i] * energy[i];
         weight += energy[i];
     }
-    bool fitted = m->atoms == NULL || !(sum > most * weight);
+    bool fitted = m->atoms == NULL || (weight > 0.0 && !(sum > most * weight));
     m->unit = m->rate > 0.0 ? "Hz" : is_identity(m) ? "row" : fitted ? "cycles per sample" : "";
     for (int64_t r = 0; strcmp(m->unit, "row") == 0 && r < m->M; r++)
         m->frequency[r] = (double)r;

@@ -312,7 +312,7 @@ class Output(unittest.TestCase):
             self.assertNotIn("found by", repr(model) + model._repr_html_())
 
     def test_limits_of_the_choice_of_k(self):
-        for data, words in ((Y[:1], "Too few data: with one"), (Y, "5 realisations support this many")):
+        for data, words in ((Y[:1], "Too few data: with one"), (Y, "Few data: with 5 realisations")):
             ranks = tlnmf.compare_ranks(data, "1:2", method="jd", J=20)
             self.assertTrue(ranks.rank_limits.startswith(words))
             self.assertEqual(repr(ranks).splitlines()[-1], ranks.rank_limits + ".")

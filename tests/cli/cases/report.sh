@@ -25,6 +25,11 @@ expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --report -o channels.h5
 has channels.html '"unit":""' 'Cosines do not fit these atoms' 'Text and tables are below.'
 has channels.html 'channels.h5' 'W: power per row'
 lacks channels.html '"col">frequency' ' Hz</th>' '"col">error'
+awk 'BEGIN { srand(1); for (m = 0; m < 8; m++) { for (n = 0; n < 60; n++)
+    printf "%s%.6f", n ? "," : "", 5 + rand() - rand() + rand(); print "" } }' >offset.csv
+tlnmf fit offset.csv -k 2 -J 30 --report -o offset.h5 >"$out" 2>"$err"
+check "an offset is noticed" grep -q "if it is an offset" "$err"
+has offset.html '"unit":""' # a constant atom has no frequency
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 -o plain.h5
 expect 0 ... "" tlnmf report plain.h5 -o plain.html
 has plain.html 'The model has no trace, because it was fitted without the option trace.'
