@@ -136,7 +136,6 @@ static void draw(FILE *out, const void *of)
         {"GCM S = 100, rank K (true: 5)", "K", "distance to Phibar"},
     };
     const rep_table *t = of;
-    plot_begin(out, 820.0, 890.0);
     for (int i = 0; i < TABLES; i++) {
         plot_panel panel = {.left = 75.0,
                             .top = 35.0 + 290.0 * i,
@@ -150,7 +149,6 @@ static void draw(FILE *out, const void *of)
         panel.y_log = false;
         draw_pair(out, panel, &t[i], ERROR_TL, ERROR_JD);
     }
-    plot_end(out);
 }
 
 static int report(rep *r)
@@ -166,7 +164,9 @@ static int report(rep *r)
     claim_local(r, BLOCK, &t[BLOCK]);
     claim_local(r, MOVING, &t[MOVING]);
     claim_ranks(r, &t[RANKS]);
-    return rep_file(r, "beyond.svg", "Beyond the paper: fewer realisations, other ranks", draw, t);
+    const rep_figure figure = {"beyond.svg", "Beyond the paper: fewer realisations, other ranks",
+                               820.0, 890.0, draw};
+    return rep_figure_write(r, &figure, t);
 }
 
 const rep_experiment rep_beyond = {"beyond", plan, report};

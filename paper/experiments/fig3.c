@@ -111,7 +111,6 @@ static void draw_factor(FILE *out, const fig3_results *x, int column, bool is_W,
 static void draw(FILE *out, const void *of)
 {
     const fig3_results *x = of;
-    plot_begin(out, 1010.0, 1240.0);
     for (int c = 0; c < CASES; c++) {
         double left = 20.0 + 505.0 * (c & 1), top = 55.0 + 610.0 * (c >> 1);
         char title[48];
@@ -123,7 +122,6 @@ static void draw(FILE *out, const void *of)
             draw_factor(out, x, column, false, left + 235.0, top + 310.0);
         }
     }
-    plot_end(out);
 }
 
 /* A file with `each` columns per case after the column of numbers. */
@@ -150,7 +148,7 @@ static int report_fig3(rep *r)
     if (code == EXIT_DONE)
         code = write_columns(r, "fig3-H.csv", "frame", K, N, x->H[0]);
     if (code == EXIT_DONE)
-        code = rep_file(r, "fig3.svg", "Figure 3", draw, x);
+        code = rep_figure_write(r, &(rep_figure){"fig3.svg", "Figure 3", 1010.0, 1240.0, draw}, x);
     free(x);
     return code;
 }

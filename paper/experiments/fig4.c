@@ -86,7 +86,6 @@ static void plan(rep *r)
 static void draw(FILE *out, const void *of)
 {
     const rep_table *both = of;
-    plot_begin(out, 860.0, 360.0);
     for (int set = 0; set < REP_SETS; set++) {
         const rep_table *t = &both[set];
         if (t->rows == 0)
@@ -109,7 +108,6 @@ static void draw(FILE *out, const void *of)
                                      .series_count = 2,
                                      .series = series});
     }
-    plot_end(out);
 }
 
 /* The first J from which C stays within 1e-3 of its whole decrease from its last value. */
@@ -160,7 +158,7 @@ static int report(rep *r)
     for (int set = 0; set < REP_SETS; set++)
         if (r->uses_set[set])
             REP_TRY(report_set(r, (rep_set)set, &both[set]));
-    return rep_file(r, "fig4.svg", "Figure 4", draw, both);
+    return rep_figure_write(r, &(rep_figure){"fig4.svg", "Figure 4", 860.0, 360.0, draw}, both);
 }
 
 const rep_experiment rep_fig4 = {"fig4", plan, report};

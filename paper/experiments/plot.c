@@ -175,10 +175,10 @@ static void draw_legend(FILE *out, const plot_panel *p)
         entries += p->series[s].label != NULL;
     if (entries == 0)
         return;
-    bool low = p->legend == PLOT_LOWER_LEFT;
-    double height = line * entries + 8.0;
-    double left = low ? p->left + 8.0 : p->left + p->width - width - 8.0;
-    double top = low ? p->top + p->height - height - 8.0 : p->top + 8.0;
+    bool beside = p->legend == PLOT_BESIDE;
+    double height = line * entries + 8.0, right = p->left + p->width;
+    double left = beside ? right + 8.0 : right - width - 8.0;
+    double top = beside ? p->top : p->top + 8.0;
     fprintf(out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"white\" "
             "fill-opacity=\"0.85\" stroke=\"#999\" stroke-width=\"0.5\"/>\n",
@@ -197,9 +197,28 @@ static void draw_legend(FILE *out, const plot_panel *p)
     }
 }
 
+/* The number of values that a logarithmic axis cannot show. A series without a label repeats the
+ * points of another one. */
+static int count_not_drawn(const plot_panel *p)
+{
+    int count = 0;
+    for (int s = 0; s < p->series_count; s++)
+        for (int64_t i = 0; p->series[s].label != NULL && i < p->series[s].count; i++)
+            count +=
+                (p->x_log && p->series[s].x[i] <= 0.0) || (p->y_log && p->series[s].y[i] <= 0.0);
+    return count;
+}
+
 static void draw_labels(FILE *out, const plot_panel *p)
 {
     double middle = p->left + 0.5 * p->width, bottom = p->top + p->height;
+    int not_drawn = count_not_drawn(p);
+    if (not_drawn > 0) {
+        char text[48];
+        snprintf(text, sizeof text, "%d value%s <= 0 %s not drawn", not_drawn,
+                 not_drawn == 1 ? "" : "s", not_drawn == 1 ? "is" : "are");
+        plot_text(out, p->left + p->width, bottom + 46.0, "end", 11.0, text);
+    }
     if (p->title != NULL)
         plot_text(out, middle, p->top - 8.0, "middle", p->bare ? 11.0 : 13.0, p->title);
     if (p->x_label != NULL)

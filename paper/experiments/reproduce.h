@@ -196,6 +196,7 @@ typedef enum rep_verdict {
     REP_SATISFIED,  /* an inequality or a property holds; the value may differ from the published */
     REP_REPRODUCED, /* the value equals the published one within the tolerance of the claim */
     REP_LOWER,      /* a minimum below the published one was found */
+    REP_UNCLAIMED,  /* no claim, and an inequality of the paper is violated */
     REP_VERDICTS
 } rep_verdict;
 
@@ -208,10 +209,15 @@ static inline rep_verdict rep_equals(bool close)
 {
     return close ? REP_REPRODUCED : REP_NOT_REPRODUCED;
 }
+/* The verdict on an inequality in a row without a claim. */
+static inline rep_verdict rep_unclaimed(bool holds)
+{
+    return holds ? REP_SATISFIED : REP_UNCLAIMED;
+}
 
 /* Adds a row to the summary: a value next to the published one (NaN: not published), and the
- * verdict on a claim. The claim "" makes it a row without a claim. The quick version omits the
- * published value. */
+ * verdict on a claim. The claim "" makes it a row without a claim, which shows no verdict but
+ * REP_UNCLAIMED. The quick version omits the published value. */
 void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const char *claim,
                const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* The claim, or "" in the quick version, which is too short for it. */
@@ -232,9 +238,22 @@ int rep_table_write(rep *r, const char *name, const rep_table *table);
 /* A CSV file; column j of the header is values[j stride .. j stride + rows - 1]. */
 int rep_csv(rep *r, const char *name, const char *header, int64_t rows, int64_t stride,
             const double *values);
-/* A file that `write` writes. If it has a title, it is an SVG, which index.html also shows. */
+/* A file that `write` writes. */
 typedef void (*rep_writer)(FILE *out, const void *of);
-int rep_file(rep *r, const char *name, const char *title_or_null, rep_writer write, const void *of);
+int rep_file(rep *r, const char *name, rep_writer write, const void *of);
+/* An SVG file, which index.html also shows under the title. `draw` draws its panels. */
+typedef struct rep_figure {
+    const char *name, *title;
+    double width, height;
+    rep_writer draw;
+} rep_figure;
+int rep_figure_write(rep *r, const rep_figure *figure, const void *of);
+/* Tables to draw, with the published curves next to them. The quick version draws none: it is not
+ * comparable with them. */
+typedef struct rep_curves {
+    const rep_table *tables;
+    bool with_published;
+} rep_curves;
 /* A panel with S on the horizontal axis, both axes logarithmic. */
 plot_panel rep_panel_over_S(const char *title, const char *y_label);
 /* Writes summary.md, summary.json and index.html, and prints the summary. */

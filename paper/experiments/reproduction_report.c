@@ -37,20 +37,53 @@ bool rep_is_close(double a, double b, double relative)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-int rep_file(rep *r, const char *name, const char *title_or_null, rep_writer write, const void *of)
+/* Publishes a file. The caller frees its bytes, also if the call fails. */
+static int write_file(rep *r, const char *name, rep_writer write, const void *of, char **bytes)
 {
-    char *bytes = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&bytes, &size);
+    *bytes = NULL;
+    FILE *out = open_memstream(bytes, &size);
     if (out == NULL)
         return rep_no_memory(r);
     write(out, of);
     bool whole = ferror(out) == 0;
-    int code = fclose(out) == 0 && whole ? rep_publish(r, name, bytes, size) : rep_no_memory(r);
-    if (code == EXIT_DONE && title_or_null != NULL)
-        json_array_append_new(r->figures,
-                              json_pack("{s:s, s:s}", "title", title_or_null, "svg", bytes));
+    return fclose(out) == 0 && whole ? rep_publish(r, name, *bytes, size) : rep_no_memory(r);
+}
+
+int rep_file(rep *r, const char *name, rep_writer write, const void *of)
+{
+    char *bytes;
+    int code = write_file(r, name, write, of, &bytes);
     free(bytes);
+    return code;
+}
+
+typedef struct figure_of {
+    const rep_figure *figure;
+    const void *of;
+    bool quick;
+} figure_of;
+
+static void write_figure(FILE *out, const void *of)
+{
+    const figure_of *f = of;
+    const double height = f->figure->height;
+    plot_begin(out, f->figure->width, f->quick ? height + 20.0 : height);
+    f->figure->draw(out, f->of);
+    if (f->quick)
+        plot_text(out, 8.0, height + 10.0, "start", 12.0,
+                  "quick version: not comparable with the paper");
+    plot_end(out);
+}
+
+int rep_figure_write(rep *r, const rep_figure *figure, const void *of)
+{
+    char *svg;
+    int code = write_file(r, figure->name, write_figure, &(figure_of){figure, of, r->quick}, &svg);
+    if (code == EXIT_DONE)
+        json_array_append_new(r->figures,
+                              json_pack("{s:s, s:s}", "title", figure->title, "svg", svg));
+    free(svg);
     return code;
 }
 
@@ -79,7 +112,7 @@ static void write_csv(FILE *out, const void *of)
 int rep_csv(rep *r, const char *name, const char *header, int64_t rows, int64_t stride,
             const double *values)
 {
-    return rep_file(r, name, NULL, write_csv, &(csv){header, rows, stride, values});
+    return rep_file(r, name, write_csv, &(csv){header, rows, stride, values});
 }
 
 int64_t rep_table_add(rep_table *table, const json_t *cell)
@@ -109,7 +142,7 @@ plot_panel rep_panel_over_S(const char *title, const char *y_label)
                         .y_log = true,
                         .x_low = 0.7,
                         .x_high = 7000.0,
-                        .legend = PLOT_LOWER_LEFT};
+                        .legend = PLOT_BESIDE};
 }
 
 /* ---- the summary ----------------------------------------------------------------------------- */
@@ -122,7 +155,7 @@ const char *rep_full(const rep *r, const char *claim)
 static const char *const verdicts[] = {
     [REP_VIOLATED] = "violated",          [REP_NOT_REPRODUCED] = "not reproduced",
     [REP_SATISFIED] = "satisfied",        [REP_REPRODUCED] = "reproduced",
-    [REP_LOWER] = "lower than published",
+    [REP_LOWER] = "lower than published", [REP_UNCLAIMED] = "violates the theory, not claimed",
 };
 
 void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const char *claim,
@@ -138,39 +171,75 @@ void rep_claim(rep *r, double published, double ours, rep_verdict verdict, const
         published = NAN; /* not comparable */
     if (!isfinite(ours) && verdict >= REP_SATISFIED)
         verdict = REP_VIOLATED;
+    bool silent = none && verdict != REP_UNCLAIMED;
     json_t *row = json_pack("{s:s, s:s, s:o, s:o, s:o, s:s, s:o, s:o}", "experiment", r->experiment,
                             "what", what, "published", cli_real(published), "ours", cli_real(ours),
                             "difference", cli_real(ours - published), "claim", claim, "holds",
                             none ? json_null() : json_boolean(verdict >= REP_SATISFIED), "verdict",
-                            none ? json_null() : json_string(verdicts[verdict]));
+                            silent ? json_null() : json_string(verdicts[verdict]));
     if (json_array_append_new(r->rows, row) != 0)
         r->failed = true;
 }
 
-/* "25 of 25 claims hold: 20 satisfied, 5 reproduced" */
-static void write_verdict(FILE *out, const rep *r)
+/* Counts of rows: with a claim, with one that holds, without a claim but with a published value,
+ * and by verdict. */
+typedef struct tally {
+    int claims, held, without_tolerance, count[REP_VERDICTS];
+} tally;
+
+static tally count_rows(const rep *r)
 {
-    int held = 0, claims = 0, count[REP_VERDICTS] = {0};
+    tally t = {0};
     size_t i;
     json_t *row;
     json_array_foreach(r->rows, i, row)
     {
         const json_t *holds = json_object_get(row, "holds");
         const char *word = json_string_value(json_object_get(row, "verdict"));
-        claims += json_is_boolean(holds);
-        held += json_is_true(holds);
+        t.claims += json_is_boolean(holds);
+        t.held += json_is_true(holds);
+        t.without_tolerance +=
+            !json_is_boolean(holds) && json_is_number(json_object_get(row, "published"));
         for (int v = 0; v < REP_VERDICTS; v++)
-            count[v] += word != NULL && strcmp(word, verdicts[v]) == 0;
+            t.count[v] += word != NULL && strcmp(word, verdicts[v]) == 0;
     }
-    fprintf(out, "%d of %d claims hold", held, claims);
-    for (int v = 0, written = 0; v < REP_VERDICTS; v++)
-        if (count[v] > 0)
-            fprintf(out, "%s%d %s", written++ == 0 ? ": " : ", ", count[v], verdicts[v]);
+    return t;
 }
 
-static const char *not_comparable(const rep *r)
+/* "25 of 25 claims hold: 20 satisfied, 5 reproduced. 3 published values have no tolerance." */
+static void write_verdict(FILE *out, const rep *r)
 {
-    return r->quick ? " The quick version is too short to compare with the paper." : "";
+    tally t = count_rows(r);
+    fprintf(out, "%d of %d claims hold", t.held, t.claims);
+    for (int v = 0, written = 0; v < REP_UNCLAIMED; v++)
+        if (t.count[v] > 0)
+            fprintf(out, "%s%d %s", written++ == 0 ? ": " : ", ", t.count[v], verdicts[v]);
+    fputc('.', out);
+    if (t.without_tolerance > 0)
+        fprintf(out, " %d published value%s no tolerance.", t.without_tolerance,
+                t.without_tolerance == 1 ? " has" : "s have");
+    if (r->quick)
+        fputs(" The quick version is too short to compare with the paper.", out);
+}
+
+/* Why rows have no verdict, or violate the theory; `begin` and `end` enclose each paragraph. */
+static void write_reasons(FILE *out, const rep *r, const char *begin, const char *end)
+{
+    tally t = count_rows(r);
+    if (t.without_tolerance > 0)
+        fprintf(out,
+                "%sValues without a tolerance belong to the GCM data at S = 1 and to the music "
+                "notes.\nAt S = 1 the paper's algorithms stop far from the minimum, and rounding "
+                "changes their results.\nThe phases of the authors' notes are unknown for S > 10, "
+                "and their I(JD+NMF) at S = 10 is not\nreproduced. "
+                "docs/measurements/reproduction.md describes the differences.%s",
+                begin, end);
+    if (t.count[REP_UNCLAIMED] > 0)
+        fprintf(out,
+                "%sRows that violate the theory: %d. Its inequalities hold at the minima, but the "
+                "paper's algorithms\nstop after a fixed number of iterations. These rows have no "
+                "claim.%s",
+                begin, t.count[REP_UNCLAIMED], end);
 }
 
 static void write_value(FILE *out, const json_t *value, const char *number_format, bool is_html)
@@ -208,13 +277,20 @@ static void write_rows(FILE *out, const rep *r, bool is_html)
     }
 }
 
+static const char *version_name(const rep *r)
+{
+    return r->quick ? "the quick version" : "in full";
+}
+
 /* summary.md */
 static void write_summary(FILE *out, const void *of)
 {
     const rep *r = of;
-    fprintf(out, "# The paper's experiments, %s\n\n", r->quick ? "the quick version" : "in full");
+    fprintf(out, "# The paper's experiments, %s\n\n", version_name(r));
     write_verdict(out, r);
-    fprintf(out, ".%s\n\ntlnmf %s, %s\n\n", not_comparable(r), tlnmf_version(), tlnmf_blas());
+    fputs("\n\n", out);
+    write_reasons(out, r, "", "\n\n");
+    fprintf(out, "tlnmf %s, %s\n\n", tlnmf_version(), tlnmf_blas());
     fputs("| experiment | what | published | ours | difference | claim | verdict |\n"
           "|---|---|---|---|---|---|---|\n",
           out);
@@ -233,11 +309,13 @@ static void write_index(FILE *out, const void *of)
           "<style>body{font-family:sans-serif;margin:1rem auto;max-width:70rem;padding:0 1rem}"
           "figure{margin:0;overflow-x:auto}figure>svg{max-width:100%;height:auto}"
           "table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.2rem .5rem;"
-          "text-align:left}</style></head>\n<body><h1>The paper's experiments</h1>\n<p>",
+          "text-align:left}</style></head>\n<body>",
           out);
+    fprintf(out, "<h1>The paper's experiments, %s</h1>\n<p>", version_name(r));
     write_verdict(out, r);
-    fprintf(out, ", %s.%s tlnmf %s.</p>\n", r->quick ? "in the quick version" : "in full",
-            not_comparable(r), tlnmf_version());
+    fputs("</p>\n", out);
+    write_reasons(out, r, "<p>", "</p>\n");
+    fprintf(out, "<p>tlnmf %s</p>\n", tlnmf_version());
     json_array_foreach(r->figures, i, figure)
     {
         fprintf(out, "<h2>%s</h2>\n<figure>%s</figure>\n",
@@ -266,11 +344,11 @@ int rep_summary(rep *r)
                             tlnmf_blas(), "quick", r->quick, "experiments", r->experiments, "table",
                             r->rows, "seconds", seconds);
     char *text = all == NULL ? NULL : cli_json_text(all);
-    int code = text == NULL ? rep_no_memory(r) : rep_file(r, "summary.md", NULL, write_summary, r);
+    int code = text == NULL ? rep_no_memory(r) : rep_file(r, "summary.md", write_summary, r);
     if (code == EXIT_DONE)
-        code = rep_file(r, "summary.json", NULL, write_line, text);
+        code = rep_file(r, "summary.json", write_line, text);
     if (code == EXIT_DONE)
-        code = rep_file(r, "index.html", NULL, write_index, r);
+        code = rep_file(r, "index.html", write_index, r);
     if (code == EXIT_DONE && cli_asked.json != NULL)
         write_line(stdout, text);
     else if (code == EXIT_DONE)
