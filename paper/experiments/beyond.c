@@ -164,8 +164,8 @@ static int report(rep *r)
     claim_local(r, BLOCK, &t[BLOCK]);
     claim_local(r, MOVING, &t[MOVING]);
     claim_ranks(r, &t[RANKS]);
-    const rep_figure figure = {
-        "beyond.svg", "Beyond the paper: fewer realisations, other ranks", 820.0, 890.0, draw};
+    const rep_figure figure = {"beyond.svg", "Beyond the paper: fewer realisations, other ranks",
+                               820.0, 890.0, draw};
     return rep_figure_write(r, &figure, t);
 }
 

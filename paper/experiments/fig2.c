@@ -79,9 +79,8 @@ static void claim_slopes(rep *r, const rep_table *t, const char *solver)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         double ours = slope(t, all[i].column);
         rep_claim(r, all[i].published, ours,
-                  rep_equals(fabs(ours - all[i].published) <= all[i].slack),
-                  all[i].claim, "GCM, %s: slope of %s in log-log, S >= 10", solver,
-                  all[i].what);
+                  rep_equals(fabs(ours - all[i].published) <= all[i].slack), all[i].claim,
+                  "GCM, %s: slope of %s in log-log, S >= 10", solver, all[i].what);
     }
 }
 
@@ -211,7 +210,7 @@ static int report_solver(rep *r, rep_solver solver)
             REP_TRY(report_set(r, (rep_set)set, solver, &both[set]));
     char name[32];
     snprintf(name, sizeof name, "fig2-%s.svg", solver_names[solver]);
-    return rep_figure_write(r, &(rep_figure){name, titles[solver], 590.0, 680.0, draw},
+    return rep_figure_write(r, &(rep_figure){name, titles[solver], 725.0, 680.0, draw},
                             &(rep_curves){both, !r->quick});
 }
 

@@ -175,10 +175,10 @@ static void draw_legend(FILE *out, const plot_panel *p)
         entries += p->series[s].label != NULL;
     if (entries == 0)
         return;
-    bool low = p->legend == PLOT_LOWER_LEFT;
-    double height = line * entries + 8.0;
-    double left = low ? p->left + 8.0 : p->left + p->width - width - 8.0;
-    double top = low ? p->top + p->height - height - 8.0 : p->top + 8.0;
+    bool beside = p->legend == PLOT_BESIDE;
+    double height = line * entries + 8.0, right = p->left + p->width;
+    double left = beside ? right + 8.0 : right - width - 8.0;
+    double top = beside ? p->top : p->top + 8.0;
     fprintf(out,
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"white\" "
             "fill-opacity=\"0.85\" stroke=\"#999\" stroke-width=\"0.5\"/>\n",
@@ -204,8 +204,8 @@ static int count_not_drawn(const plot_panel *p)
     int count = 0;
     for (int s = 0; s < p->series_count; s++)
         for (int64_t i = 0; p->series[s].label != NULL && i < p->series[s].count; i++)
-            count += (p->x_log && p->series[s].x[i] <= 0.0) ||
-                     (p->y_log && p->series[s].y[i] <= 0.0);
+            count +=
+                (p->x_log && p->series[s].x[i] <= 0.0) || (p->y_log && p->series[s].y[i] <= 0.0);
     return count;
 }
 

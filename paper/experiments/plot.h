@@ -23,7 +23,7 @@ typedef struct plot_series {
     const double *x, *y;
 } plot_series;
 
-typedef enum plot_corner { PLOT_LOWER_LEFT, PLOT_UPPER_RIGHT } plot_corner;
+typedef enum plot_place { PLOT_BESIDE, /* right of the frame */ PLOT_UPPER_RIGHT } plot_place;
 
 typedef struct plot_panel {
     double left, top, width, height; /* of the frame, in pixels */
@@ -31,7 +31,7 @@ typedef struct plot_panel {
     bool x_log, y_log;
     bool bare;                           /* a frame without ticks: a small picture among many */
     double x_low, x_high, y_low, y_high; /* low = high: as the series need it */
-    plot_corner legend;                  /* of the series with labels */
+    plot_place legend;                   /* of the series with labels */
     int series_count;
     const plot_series *series;
 } plot_panel;

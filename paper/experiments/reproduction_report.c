@@ -142,7 +142,7 @@ plot_panel rep_panel_over_S(const char *title, const char *y_label)
                         .y_log = true,
                         .x_low = 0.7,
                         .x_high = 7000.0,
-                        .legend = PLOT_LOWER_LEFT};
+                        .legend = PLOT_BESIDE};
 }
 
 /* ---- the summary ----------------------------------------------------------------------------- */
@@ -236,9 +236,9 @@ static void write_reasons(FILE *out, const rep *r, const char *begin, const char
                 begin, end);
     if (t.count[REP_UNCLAIMED] > 0)
         fprintf(out,
-                "%sRows that violate the theory: %d. The theory holds at the minima, but the "
-                "paper's algorithms\nstop after a fixed number of iterations, so nothing is "
-                "claimed.%s",
+                "%sRows that violate the theory: %d. Its inequalities hold at the minima, but the "
+                "paper's algorithms\nstop after a fixed number of iterations. These rows have no "
+                "claim.%s",
                 begin, t.count[REP_UNCLAIMED], end);
 }
 

@@ -20,7 +20,11 @@ check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_t
 check "one row per S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
 check "a page with the figures" grep -q '<h2>Figure 2, .*</h2>' whole/index.html
 check "all figures are in it" [ "$(grep -c '<figure><svg ' whole/index.html)" -eq "$(ls whole/*.svg | wc -l)" ]
-check "the published curves next to ours" grep -q 'JD+NMF, published' whole/index.html
+for file in whole/*.svg; do
+    check "$file has no published curve" sh -c "! grep -q published $file"
+    check "$file says why" grep -q '>quick version: not comparable with the paper<' $file
+done
+check "no slope of two points" sh -c '! grep -q slope whole/summary.md'
 check "and the verdicts" grep -q '<td>satisfied</td>' whole/index.html
 check "a verdict in the JSON" grep -q '"verdict": "satisfied"' whole/summary.json
 check "a picture with axes and a legend" grep -q ">S (realisations)<.*" whole/fig2-fast.svg

@@ -163,7 +163,7 @@ static void scores_of_realisations_match_separate_fits(void **state)
     destroy(&w);
 }
 
-/* Four realisations and 40 frames: frames are held out, and their activations integrated out. */
+/* Ten realisations and 40 frames: frames are held out, and their activations integrated out. */
 static void scores_of_frames_match_separate_fits(void **state)
 {
     (void)state;
