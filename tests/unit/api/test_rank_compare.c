@@ -167,8 +167,9 @@ static void scores_of_realisations_match_separate_fits(void **state)
 static void scores_of_frames_match_separate_fits(void **state)
 {
     (void)state;
-    world w = create(4, 0, 0);
-    recipe r = {.Y = w.Y, .count = 4, .frames = N, .folds = 5, .rounding = 1e-4, .by_frames = true};
+    world w = create(10, 0, 0);
+    recipe r = {
+        .Y = w.Y, .count = 10, .frames = N, .folds = 5, .rounding = 1e-4, .by_frames = true};
     check_by_hand(&w, &r, "method=nmf transform=dct", "frames");
     check_by_hand(&w, &r, "method=jd", "frames");
     double weights[N];
