@@ -26,7 +26,7 @@ typedef struct table {
     int64_t omitted;   /* columns, without the index */
     bool counts;       /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
     bool counts_too;   /* so is the first line, but it is read as data */
-    bool names;        /* the index consists of texts; if it has a number, it is data */
+    bool names;        /* the index consists of texts; if it has a number or no text, it is data */
     bool ids;          /* the first column is called id: an index if its numbers increase */
     bool commas;       /* there are decimal commas */
     tlnmf_ctx *ctx;
@@ -39,11 +39,13 @@ typedef struct row {
 
 /* ---- rows and cells ----------------------------------------------------------------------- */
 
-static bool is_blank(span text)
+/* A line of tabs is a row of empty cells if tabs separate the cells. */
+static bool is_blank(span text, char separator)
 {
+    bool tabs = separator == '\t' && memchr(text.at, '\t', (size_t)(text.end - text.at));
     while (text.at < text.end && isspace((unsigned char)*text.at))
         text.at++;
-    return text.at == text.end || *text.at == '#';
+    return text.at == text.end ? !tabs : *text.at == '#';
 }
 
 /* Finds the next row that is neither blank nor a comment; quoted cells may contain line ends.
@@ -66,7 +68,7 @@ static bool next_row(table *t, row *r, bool *found)
         bool pair = at + 1 < t->rest.end && at[0] == '\r' && at[1] == '\n';
         t->rest.at = at < t->rest.end ? at + 1 + pair : at;
         t->line++;
-        *found = !is_blank(r->text);
+        *found = !is_blank(r->text, t->separator);
     }
     return true;
 }
@@ -133,6 +135,17 @@ static bool is_number(span cell)
 {
     double x;
     return parse(cell, &x);
+}
+
+static bool is_missing(span cell)
+{
+    return cell.at == cell.end || io_span_is(cell, "NA") || io_span_is(cell, "N/A") ||
+           io_span_is(cell, "null") || io_span_is(cell, "nan");
+}
+
+static bool is_word(span cell)
+{
+    return !is_number(cell) && !is_missing(cell);
 }
 
 /* ---- layout of the table ------------------------------------------------------------------ */
@@ -202,58 +215,88 @@ static bool is_numbered_header(table *t, row first, row second)
     return counts && !t->counts_too;
 }
 
-/* Applies the caller's options. */
-static void obey(table *t)
-{
-    t->header = t->words.header == IO_ANSWER_AUTO ? t->header : t->words.header == IO_ANSWER_YES;
-    t->counts = t->counts && t->header;
-    if (t->words.index == IO_ANSWER_AUTO)
-        return;
-    t->index = t->words.index == IO_ANSWER_YES;
-    t->names = t->ids = false;
-}
-
 /* Whether the first cell alone shows that its row is a header, although the other cells are
  * numbers: it has a usual name, or the others number the columns. `rest` is the text after it. */
 static bool names_first_column(const table *t, span head, span rest)
 {
     int64_t cells;
-    if (is_number(head))
-        return false;
-    return is_index_name(head) || is_id_name(head) || io_is_label_name(head) ||
-           (rest.at && is_sequence(rest, t->separator, &cells));
+    return is_word(head) && (is_index_name(head) || is_id_name(head) || io_is_label_name(head) ||
+                             (rest.at && is_sequence(rest, t->separator, &cells)));
 }
 
-/* Whether the first row is a header, from its cells and from those of the second. A header consists
- * of words; or its first cell shows it; or it numbers the columns. In any other row a cell that is
- * not a number is an error. */
-static void look_at_first_rows(table *t, row first, const row *second_or_null)
+static bool begins_with(span text, char separator, double number)
 {
-    span text = first.text, cell, head = {NULL, NULL}, rest = text;
-    bool texts = true;
+    span cell;
+    double x;
+    return next_cell(&text, separator, &cell) && parse(cell, &x) && x == number;
+}
+
+/* Whether pandas wrote the table without names: 0, 1, 2, .. in the first row, after its empty first
+ * cell, and 0, 1, 2, .. in the first column below it. */
+static bool is_unnamed_frame(table below, span rest)
+{
+    row r;
+    bool found, ok;
+    int64_t cells;
+    double count = 0.0;
+    ok = rest.at && begins_with(rest, below.separator, count) &&
+         is_sequence(rest, below.separator, &cells);
+    for (; ok && next_row(&below, &r, &found) && found; count++)
+        ok = begins_with(r.text, below.separator, count);
+    return ok;
+}
+
+/* Whether the first row, which `t` has just read, is a header, from its cells and from those of the
+ * second. It is a header if it consists of words, perhaps with missing cells; if it has no cell for
+ * the index; or if its first cell shows it. Numbers after an empty first cell are data, unless the
+ * table is an unnamed frame. In any other row a cell that is not a number is an error. */
+static bool is_header(const table *t, span text, span second)
+{
+    span cell, head = {NULL, NULL}, rest = text;
+    bool words = false, numbers = false;
     int64_t cells = 0;
     for (; next_cell(&text, t->separator, &cell); cells++) {
         if (cells == 0) {
             head = cell;
             rest = text;
         }
-        texts = texts && !is_number(cell);
+        words = words || is_word(cell);
+        numbers = numbers || is_number(cell);
     }
-    if (!second_or_null)
+    if (words && !numbers)
+        return true;
+    if (is_missing(head))
+        return head.at == head.end && is_unnamed_frame(*t, rest);
+    return count_cells(second, t->separator) == cells + 1 ||
+           (next_cell(&second, t->separator, &cell) && is_number(cell) &&
+            names_first_column(t, head, rest));
+}
+
+/* Decides whether the first column is an index. Without a header an index holds text. If the caller
+ * says that there is no header, there is an index only if the caller asks for it. */
+static void find_index(table *t, span first, span second)
+{
+    span head = {NULL, NULL}, cell = {NULL, NULL};
+    int64_t above = count_cells(first, t->separator), cells = count_cells(second, t->separator);
+    bool number = next_cell(&first, t->separator, &head) &&
+                  next_cell(&second, t->separator, &cell) && is_number(cell);
+    t->index = t->words.index == IO_ANSWER_YES;
+    if (t->words.index != IO_ANSWER_AUTO || t->words.header == IO_ANSWER_NO || cells < 2)
         return;
-    text = second_or_null->text;
-    bool has_cell = next_cell(&text, t->separator, &cell);
-    bool second_is_number = has_cell && is_number(cell);
-    int64_t second = count_cells(second_or_null->text, t->separator);
-    t->header =
-        texts || second == cells + 1 || (second_is_number && names_first_column(t, head, rest));
-    t->counts = !t->header && is_numbered_header(t, first, *second_or_null);
-    t->header = t->header || t->counts;
-    bool names = has_cell && !second_is_number && cell.at < cell.end;
-    t->ids = t->header && second > 1 && second_is_number && is_id_name(head);
-    t->names = second > 1 && names && (t->header || !is_number(head));
-    t->index =
-        t->names || (t->header && second > 1 && (second == cells + 1 || is_index_name(head)));
+    t->ids = t->header && number && is_id_name(head);
+    t->index = t->header && (cells == above + 1 || is_index_name(head));
+    t->names = !t->index && !number && cell.at < cell.end && (t->header || !is_number(head));
+    t->index = t->index || t->names;
+}
+
+static void look_at_first_rows(table *t, row first, row second)
+{
+    io_answer wanted = t->words.header;
+    bool header = is_header(t, first.text, second.text);
+    t->counts = !header && is_numbered_header(t, first, second);
+    t->header = wanted == IO_ANSWER_AUTO ? header || t->counts : wanted == IO_ANSWER_YES;
+    t->counts = t->counts && t->header;
+    find_index(t, first.text, second.text);
 }
 
 /* Finds separator, header and index column; leaves `t` before the first row of numbers. */
@@ -261,17 +304,20 @@ static bool examine(table *t)
 {
     row first, second;
     bool found, more;
+    table again = *t;
     if (!next_row(t, &first, &found))
         return false;
     if (!found)
         return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: it contains no numbers", t->name);
-    t->separator = find_separator(first.text);
-    table after = *t;
-    if (!next_row(&after, &second, &more))
+    again.separator = find_separator(first.text);
+    *t = again;
+    if (!next_row(t, &first, &found)) /* may now be a line of tabs */
         return false;
-    look_at_first_rows(t, first, more ? &second : NULL);
+    again = *t;
+    if (!next_row(&again, &second, &more))
+        return false;
     if (more)
-        obey(t);
+        look_at_first_rows(t, first, second);
     t->head = first.text;
     t->first = first.text.at;
     if (!t->header) {
@@ -287,13 +333,14 @@ static bool measure(table *at, int64_t dim[2])
 {
     table t = *at;
     row r, first = {0};
-    bool found, ok;
+    bool found, ok, words = false;
     double last = -INFINITY, id = 0.0;
     dim[0] = dim[1] = 0;
     while ((ok = next_row(&t, &r, &found)) && found) {
         int64_t cells = count_cells(r.text, t.separator);
         span text = r.text, cell = {NULL, NULL};
         bool has = next_cell(&text, t.separator, &cell);
+        words = words || (has && is_word(cell));
         if (t.names && has && is_number(cell))
             t.index = at->index = false;
         if (t.ids)
@@ -311,7 +358,7 @@ static bool measure(table *at, int64_t dim[2])
                 (long long)dim[1]);
         }
     }
-    at->index = t.index || t.ids;
+    at->index = t.ids || (t.index && (words || !t.names));
     if (!ok)
         return false;
     return (dim[0] > 0 && dim[1] > at->index) ||
@@ -362,25 +409,24 @@ static void name_column(span name, int64_t column, char *text, size_t size)
              length, name.at);
 }
 
+/* Whether the row may be a header that was not recognised. */
+static bool may_be_header(const table *t, const row *r)
+{
+    return !t->header && t->words.header == IO_ANSWER_AUTO && r->text.at == t->first;
+}
+
 static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
 {
     char where[80], advice[400];
     int length = cell.end - cell.at > 40 ? 40 : (int)(cell.end - cell.at);
     span name = name_of(t, column, count_cells(r->text, t->separator));
-    bool may_be_header = !t->header && t->words.header == IO_ANSWER_AUTO && r->text.at == t->first;
+    bool first = may_be_header(t, r);
     name_column(name, column, where, sizeof where);
     io_column_advise(&t->words, name, column, advice, sizeof advice);
     return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, %s is not a number: \"%.*s\"%s%s",
                    t->name, (long long)r->line, where, length, cell.at,
-                   may_be_header ? "; if the line is a header, use --header yes" : advice,
-                   may_be_header ? ""
-                                 : ". If the value is missing, empty the cell and use --missing");
-}
-
-static bool is_missing(span cell)
-{
-    return cell.at == cell.end || io_span_is(cell, "NA") || io_span_is(cell, "N/A") ||
-           io_span_is(cell, "null");
+                   first ? "; if the line is a header, use --header yes" : advice,
+                   first ? "" : ". If the value is missing, empty the cell and use --missing");
 }
 
 /* Records where the first missing value is. */
@@ -390,9 +436,13 @@ static bool tell_missing(const table *t, const row *r, int64_t column, span cell
     char where[80], text[160];
     name_column(name_of(t, column, count_cells(r->text, t->separator)), column, where,
                 sizeof where);
-    snprintf(text, sizeof text,
-             cell.at == cell.end ? "line %lld, %s is empty" : "line %lld, %s is \"%.*s\"",
-             (long long)r->line, where, (int)(cell.end - cell.at), cell.at);
+    if (cell.at < cell.end)
+        snprintf(text, sizeof text, "line %lld, %s is \"%.*s\"", (long long)r->line, where,
+                 (int)(cell.end - cell.at), cell.at);
+    else
+        snprintf(text, sizeof text, "line %lld, %s is empty%s", (long long)r->line, where,
+                 column == 1 && may_be_header(t, r) ? " (if the line is a header, use --header yes)"
+                                                    : "");
     return tlnmf_record_set_text(t->ctx, record, "missing", text) == TLNMF_OK;
 }
 

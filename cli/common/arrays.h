@@ -170,8 +170,8 @@ typedef struct cli_sentence {
 /* The same in the summaries of fit, jd and apply. */
 #define CLI_DATA_SENTENCE                                                                   \
     {                                                                                       \
-        "data", "The file, its frames and realisations, and the columns that remain after " \
-                "compression."                                                              \
+        "data", "The file, its frames and realisations, missing frames or powers, and the " \
+                "columns that remain after compression."                                    \
     }
 void cli_put_sentences(FILE *out, const cli_sentence *sentence, size_t count);
 /* The line that describes the data. */

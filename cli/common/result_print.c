@@ -189,6 +189,7 @@ void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int6
 {
     int64_t M = tlnmf_record_get_integer(data, "M"), N = tlnmf_record_get_integer(data, "N");
     int64_t S = tlnmf_record_get_integer(data, "S"), dof = tlnmf_record_get_integer(data, "dof");
+    int64_t missing = tlnmf_record_get_integer(data, "missing");
     fputs("  data          ", out);
     cli_put(out, input);
     fprintf(out, ": %lld frame%s of length %lld", (long long)N, cli_plural(N), (long long)M);
@@ -198,6 +199,9 @@ void cli_print_data(FILE *out, const char *input, const tlnmf_record *data, int6
         fputs(", given as covariances", out);
     if (dof > 0)
         fprintf(out, ", powers with %lld degree%s of freedom", (long long)dof, cli_plural(dof));
+    if (missing > 0)
+        fprintf(out, ", %lld %s%s missing%s", (long long)missing, dof > 0 ? "power" : "frame",
+                cli_plural(missing), dof > 0 ? " or masked" : "");
     fprintf(out, " (%lld compressed column%s)\n", (long long)columns, cli_plural(columns));
 }
 

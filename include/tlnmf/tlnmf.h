@@ -454,7 +454,7 @@ TLNMF_API tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64
 TLNMF_API tlnmf_error tlnmf_fill_missing_powers(tlnmf_ctx *ctx, double *Y, const int64_t shape[3],
                                                 double *mask, int64_t *missing_or_null);
 /* Holds M, N, S (0 if given as covariances), columns, mean_power, mean_share, missing, and dof if
- * tlnmf_data_set_dof was called. */
+ * tlnmf_data_set_dof was called; `missing` then counts the entries of V with a mask below 1. */
 TLNMF_API const tlnmf_record *tlnmf_data_record(const tlnmf_data *data);
 TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 

@@ -62,7 +62,6 @@ class Data:
     M: int
     N: int
     S: int
-    missing: int  # frames of realisations; of powers, entries
     dof: Optional[int]  # None: not powers
 
     def __init__(
@@ -89,11 +88,11 @@ class Data:
             x, is_covariances = as_covariances(covariances, "covariances"), True
         if (block is not None) + (moving is not None) + is_covariances + missing > 1:
             raise TypeError("block, moving, missing and covariances are mutually exclusive")
-        b, gaps, power = None, 0, input == "power"
+        b, power = None, input == "power"
         if mask is not None:
             b = as_real(mask, "mask", (2,))
         if not is_covariances and (b is None or b.shape == x.shape[1:]):
-            x, b, gaps = fill(x, b, missing, power)
+            x, b = fill(x, b, missing, power)
         call = Call()
         if is_covariances:
             self._make(call, core.tlnmf_data_from_covariances, x)
@@ -107,16 +106,13 @@ class Data:
         call.warn()
         if not is_covariances:
             self._made_of(call, x)
-        for name in ("M", "N", "S", "columns", "missing"):
-            key = name.encode()
-            value = core.tlnmf_record_get_integer(core.tlnmf_data_record(self._handle.pointer), key)
-            setattr(self, name, value)
+        for name in ("M", "N", "S", "columns"):
+            setattr(self, name, self._integer(name))
         if weights is not None:
             w = as_real(weights, "weights", (1,))
             if len(w) != self.N:
                 raise ValueError(f"weights has {len(w)} entries for N = {self.N} frames")
             call.check(core.tlnmf_data_set_weights(call.ctx, self._handle.pointer, address(w)))
-        self.missing = self.missing or gaps
         if b is not None:
             if b.shape != (self.M, self.N):
                 raise ValueError(f"mask has the shape {b.shape}, V has ({self.M}, {self.N})")
@@ -146,6 +142,15 @@ class Data:
             raise ValueError(f"dof = {dof} is not a positive integer")
         call, self.dof = Call(), int(dof)
         call.check(core.tlnmf_data_set_dof(call.ctx, self._handle.pointer, self.dof))
+
+    def _integer(self, name: str) -> int:
+        record = core.tlnmf_data_record(self._handle.pointer)
+        return int(core.tlnmf_record_get_integer(record, name.encode()))
+
+    @property
+    def missing(self) -> int:
+        """Number of missing frames of realisations; of powers, missing or masked entries of V."""
+        return self._integer("missing")
 
     def __repr__(self) -> str:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"

@@ -405,14 +405,13 @@ class ISNMF(_Factorisation):
         return {**super()._options(), "transform": "identity"}
 
     def _data(self, y: Real, missing: bool = False, **layout: Any) -> Data:
-        y, mask, count = fill(y, None, missing, True)
+        y, mask = fill(y, None, missing, True)
         data = super()._data(y, mask=mask, **layout)
-        data.missing = count
         data._count(self.dof)
         return data
 
     def _filled(self, y: Real) -> Tuple[Real, Optional[Real]]:
-        return fill(y, None, self.missing, True)[:2]
+        return fill(y, None, self.missing, True)
 
     def _groups(self, gaps: Any) -> Iterator[Tuple[Any, Any, Any]]:
         patterns, of = np.unique(~gaps, axis=2, return_inverse=True)

@@ -21,6 +21,7 @@ struct tlnmf_data {
     bool weighted;   /* frames have weights: (3w) */
     double *weight;  /* N, of mean 1 */
     double *present; /* N: number of realisations of each frame if some are missing; else all 0 */
+    int64_t missing; /* frames of realisations, or entries of powers; here and elsewhere */
     const double *B; /* M x N: the weight of each entry of V; NULL: all 1. Copies share it. */
     const double *mask; /* M x N: the part of B that does not come from `weight`, or NULL */
     void *B_block;      /* NULL in copies */
@@ -82,7 +83,7 @@ int64_t tl_data_replicates(const tlnmf_data *data);
 
 /* The sum of the weights of all entries of V, on all processes: M N without a mask. */
 double tl_data_entries(const tlnmf_data *data);
-/* An error if a row of the mask is all 0: a fit could not determine this row of W. */
+/* An error if an entry of V has no data in any frame: a fit could not determine its row of W. */
 tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data);
 
 /* The `count` frames whose numbers `frames` lists in ascending order, with their weights.

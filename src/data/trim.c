@@ -64,6 +64,7 @@ static void share_weights(const tlnmf_data *data, tlnmf_data *copy)
     copy->overlapping = data->overlapping;
     copy->B = data->B;
     copy->mask = data->mask;
+    copy->missing = data->missing;
     tl_copy(copy->weight, data->weight, data->N);
     tl_copy(copy->present, data->present, data->N);
 }

@@ -85,6 +85,26 @@ tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const doubl
     return tl_data_weigh(ctx, data, weights);
 }
 
+static tlnmf_error set_missing(tlnmf_ctx *ctx, tlnmf_data *data, int64_t count)
+{
+    data->missing = count;
+    return tlnmf_record_set_integer(ctx, data->record, "missing", count);
+}
+
+/* Missing powers have a mask below 1. Does not count them if frames of realisations are missing. */
+static tlnmf_error count_missing_powers(tlnmf_ctx *ctx, tlnmf_data *data)
+{
+    int64_t count = 0;
+    if (!tlnmf_record_has(data->record, "dof"))
+        return TLNMF_OK;
+    for (int64_t n = 0; n < data->N; n++)
+        if (data->present[n] > 0.0)
+            return TLNMF_OK;
+    for (int64_t i = 0; data->mask != NULL && i < data->M * data->N; i++)
+        count += data->mask[i] < 1.0;
+    return set_missing(ctx, data, count);
+}
+
 tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
 {
     TL_NEED(ctx, ctx);
@@ -103,7 +123,8 @@ tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *
     if (mask != NULL && !(sum > 0.0 && sum <= DBL_MAX))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the mask sums to %g: it must be positive and finite",
                        sum);
-    return lay_out(ctx, data, mask);
+    TRY(lay_out(ctx, data, mask));
+    return count_missing_powers(ctx, data);
 }
 
 tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data)
@@ -114,7 +135,8 @@ tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data)
             any = any || data->mask[m * data->N + n] > 0.0;
         if (!any)
             return tl_fail(ctx, TLNMF_ERR_DATA,
-                           "row %lld of the mask is all 0: this row of W cannot be fitted",
+                           "entry %lld of the frames of V has no data: it is missing or masked in "
+                           "all of them. Omit the entry or change the mask",
                            (long long)m);
     }
     return TLNMF_OK;
@@ -149,7 +171,8 @@ tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof)
         data->present[n] *= (double)dof / (double)data->dof;
     data->S = data->S / data->dof * dof;
     data->dof = dof;
-    return tlnmf_record_set_integer(ctx, data->record, "dof", dof);
+    TRY(tlnmf_record_set_integer(ctx, data->record, "dof", dof));
+    return data->mask != NULL ? count_missing_powers(ctx, data) : TLNMF_OK;
 }
 
 bool tl_data_is_silent(const tlnmf_data *data, int64_t n)
@@ -178,6 +201,18 @@ static void count_present(const double *Y, const int64_t shape[3], double *prese
     for (int64_t n = 0; n < shape[2]; n++)
         for (int64_t s = 0; s < shape[0]; s++)
             present[n] += is_whole(Y, shape, s, n) ? 1.0 : 0.0;
+}
+
+/* All processes call this together. */
+static tlnmf_error check_present(tlnmf_ctx *ctx, const double *present, int64_t N)
+{
+    double sum = 0.0;
+    for (int64_t n = 0; n < N; n++)
+        sum += present[n];
+    if (tl_comm_of(ctx->frames_comm, sum) > 0.0)
+        return TLNMF_OK;
+    return tl_fail(ctx, TLNMF_ERR_DATA,
+                   "every frame contains a NaN: omit the entries that are NaN in most frames");
 }
 
 /* Missing columns become 0, and the others of their frame are scaled up: the mean over all S is
@@ -216,7 +251,7 @@ static tlnmf_error note_gaps(tlnmf_ctx *ctx, const double *present, int64_t S, t
     }
     double sums[] = {frames, missing};
     tl_comm_add(data->frames_comm, sums, 2);
-    TRY(tlnmf_record_set_integer(ctx, data->record, "missing", (int64_t)sums[1]));
+    TRY(set_missing(ctx, data, (int64_t)sums[1]));
     if (sums[1] == 0.0)
         return TLNMF_OK;
     tl_copy(data->present, present, data->N);
@@ -244,7 +279,9 @@ tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const in
     TRY(TL_ARENA(ctx, "the frames that are there", table, &block));
     count_present(Y, shape, present);
     fill_gaps(Y, shape, present, filled);
-    tlnmf_error error = tlnmf_data_from_realisations(ctx, filled, shape, out);
+    tlnmf_error error = check_present(ctx, present, N);
+    if (error == TLNMF_OK)
+        error = tlnmf_data_from_realisations(ctx, filled, shape, out);
     if (error == TLNMF_OK)
         error = tl_comm_agree(ctx, (*out)->frames_comm, note_gaps(ctx, present, S, *out));
     mark_gaps(Y, shape, filled);

@@ -46,6 +46,7 @@ typedef struct tl_pool {
     tlnmf_ctx *ctx;
     tl_comm *starts_comm; /* the processes that distribute starts; NULL: one process */
     int64_t columns;      /* of all frames, on all processes */
+    bool singular;        /* the covariance of a frame with a weight is singular */
     const tlnmf_data *data;
     const tl_settings *opt;
     tl_settings quick; /* opt with a tolerance that suffices to rank starts */

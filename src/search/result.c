@@ -75,6 +75,7 @@ tlnmf_error tl_result_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_se
                            .first = data->first,
                            .entries = tl_data_entries(data),
                            .realisations = tl_data_replicates(data),
+                           .missing = data->missing,
                            .offset = tl_data_offset(data),
                            .K = K,
                            .C = INFINITY,
@@ -140,14 +141,13 @@ static double descend_L(const tl_settings *opt, tl_monitor *monitor, tl_engine *
     return tl_engine_values(e, TL_L).L;
 }
 
-/* If the floor is low and frames have fewer realisations than entries, L has many deep minima, and
+/* If the floor is low and frames with a weight have singular covariances, L has many minima, and
  * one descent does not find the lowest. `low` is the fraction of the mean power at which fast.c
  * begins its continuation: a lower floor does not smooth L enough. */
 static bool is_hard(const tl_info *info, const tl_settings *opt, const tl_engine *e)
 {
     const double low = 0.05;
-    return info->columns < info->M * info->all && e->eps < low * e->mean_power &&
-           !opt->continuation;
+    return info->singular && e->eps < low * e->mean_power && !opt->continuation;
 }
 
 /* Why the certificate, which assumes that the run found the least L, may be wrong or worthless.

@@ -34,6 +34,8 @@ typedef struct tl_info {
     int64_t M, N, K;         /* N: the frames here */
     int64_t all, first;      /* all frames, and the first one here */
     int64_t columns;         /* of all frames */
+    bool singular;           /* the covariance of a frame with a weight */
+    int64_t missing;         /* as in the record of the data */
     int64_t realisations;    /* independent ones of every frame; 0: unknown */
     int64_t sums, sum_bytes; /* over processes; 0: one process */
     double sum_seconds;

@@ -290,6 +290,7 @@ static tlnmf_error create_results(const tl_pool *pool, results *r)
 static tlnmf_error measure(tl_pool *pool, tl_goal goal, tl_result *result)
 {
     result->info.columns = pool->columns;
+    result->info.singular = pool->singular;
     tl_result_measure(result, goal, pool->opt, pool->monitor, pool->worker[0].engine);
     for (int i = 0; i < pool->plan.workers; i++) {
         result->info.nmf_seconds += pool->worker[i].nmf_seconds;
@@ -323,10 +324,22 @@ static tlnmf_error report(tl_pool *pool, results *r)
     return TLNMF_OK;
 }
 
+/* Counts the columns, and the frames whose covariance is singular, of all processes. */
+static void count_columns(tl_pool *pool)
+{
+    const tlnmf_data *data = pool->data;
+    double counts[] = {(double)data->T, 0.0};
+    for (int64_t n = 0; n < data->N; n++)
+        counts[1] += data->offset[n + 1] - data->offset[n] < data->M && !tl_data_is_silent(data, n);
+    tl_comm_add(data->frames_comm, counts, 2);
+    pool->columns = (int64_t)counts[0];
+    pool->singular = counts[1] > 0.0;
+}
+
 /* Runs the method of the task. All processes call this together. */
 static tlnmf_error find(const tl_search_task *task, tl_pool *pool, results *r)
 {
-    pool->columns = (int64_t)tl_comm_of(pool->data->frames_comm, (double)pool->data->T);
+    count_columns(pool);
     return method_of(task)(pool, r);
 }
 

@@ -15,6 +15,7 @@ HOLES[0, 0, 3] = HOLES[2, 1, 7] = np.nan
 class Missing(unittest.TestCase):
     def test_functions(self):
         model = tlnmf.fit(HOLES, k=2, missing=True)
+        self.assertEqual(model.missing, np.isnan(HOLES).any(axis=1).sum())
         self.assertEqual(model.C, tlnmf.fit(tlnmf.Data(HOLES, missing=True), k=2).C)
         self.assertEqual(model.C, tlnmf.fit(np.ma.masked_invalid(HOLES), k=2, missing=True).C)
         self.assertEqual(tlnmf.apply(model, HOLES, missing=True).H.shape, (2, 20))
@@ -108,6 +109,7 @@ class MissingPowers(unittest.TestCase):
         applied = tlnmf.apply(wanted, self.HOLED, mask=mask)
         np.testing.assert_allclose(applied.H, wanted.H, atol=0.01)
         self.assertEqual(tlnmf.Data(self.HOLED, input="power", missing=True).missing, self.GAP.sum())
+        self.assertEqual((wanted.missing, model.model_.missing), (self.GAP.sum(), self.GAP.sum()))
 
     def test_default_floor_is_that_of_the_entries(self):
         model = tlnmf.ISNMF(2, missing=True).fit(self.HOLED.T)
@@ -140,6 +142,13 @@ class MissingPowers(unittest.TestCase):
         options = {"input": "power", "missing": True}
         self.assertRaisesRegex(ValueError, "pass one k", tlnmf.fit, self.HOLED, k="1:2", **options)
         self.assertRaisesRegex(ValueError, "every power is missing", tlnmf.fit, np.nan * self.V, k=2, **options)
+        bare = self.V.copy()
+        bare[5] = np.nan
+        for call in (
+            lambda: tlnmf.fit(bare, k=2, **options),
+            lambda: tlnmf.ISNMF(2, missing=True).fit(bare.T),
+        ):
+            self.assertRaisesRegex(ValueError, "entry 5 of the frames of V has no data: .* Omit", call)
         frame = Y[0].copy()
         frame[:, 4] = np.nan
         mask = np.ones((6, 20))

@@ -90,6 +90,15 @@ input fit "ragged.csv: line 2 has 2 cells, line 1 has 3: all rows must have the 
 skips="; --missing skips frames that have a missing value"
 input fit "empty.csv: line 2, column 2 is empty$skips" empty.csv -k 1
 input fit "missing.csv: line 2, column 2 is \"NA\"$skips" missing.csv -k 1
+printf ',10.02,0.129\n1,2,3\n4,5,7\n' >first.csv # data: pandas would write ,0,1
+input fit "first.csv: line 1, column 1 is empty (if the line is a header, use --header yes)$skips" first.csv -k 1
+for more in "" "--header no"; do
+    expect 0 ... ... tlnmf fit first.csv -k 1 --missing --no-model $more
+    check "a first line of data $more" grep -q "first.csv: text, 3 x 3 numbers between commas$" "$err"
+done
+sizes 2 2 "$left, the first column, an index" first.csv --header yes
+printf 'NA,,nan\n1,2,3\n4,5,7\n' >gone.csv
+input fit "gone.csv: line 1, column 1 is \"NA\"$skips" gone.csv -k 1
 input fit "missing.csv: line 2, column 2 is \"NA\"" y.npy -k 1 --weights missing.csv
 expect 0 ... ... tlnmf fit empty.csv -k 1 --missing --no-model
 check "an empty cell is missing" grep -q "empty.csv: 1 of 3 frames are missing" "$err"

@@ -42,7 +42,7 @@ for extension in npy csv h5 mat npz; do
     case $extension in h5 | mat | npz) part=:W ;; esac
     expect 0 ... ... tlnmf fit good.$extension$part -k 1 -J 1 -q --no-model
     : >empty.$extension
-    head -c $(($(stat -c %s good.$extension) / 4)) good.$extension >cut.$extension
+    head -c $(($(stat -c %s good.$extension) / 8)) good.$extension >cut.$extension
     [ $extension != csv ] || printf '1,2,3\n4,5\n' >cut.csv
     mkdir directory.$extension
     for fault in missing empty cut directory; do

@@ -73,8 +73,11 @@ near "masked entries have no effect" "$(json C)" "$C" 1e-9
 expect 2 "" "tlnmf fit: a mask is for method nmf: if Phi is learnt, its rows do not correspond to those of the mask" \
     tlnmf fit y.npy -k 1 --method tl --mask mask.npy --force
 input fit "turned.npy: shape (4, 2), but the mask must be (2, 4)" y.npy -k 1 --method nmf --mask turned.npy --force
-input fit "row 1 of the mask is all 0: this row of W cannot be fitted" \
-    y.npy -k 1 --method nmf --mask empty.npy --force
+nothing="entry 1 of the frames of V has no data: it is missing or masked in all of them. Omit the entry or change the mask"
+input fit "$nothing" y.npy -k 1 --method nmf --mask empty.npy --force
+npy bins.npy "(2, 4)" 1 2 3 4  nan nan nan nan
+expect 3 "" "tlnmf fit: bins.npy: 4 of 8 powers are missing
+tlnmf fit: $nothing" tlnmf fit bins.npy -k 1 --input power --missing --force
 
 # Missing frames
 npy gaps.npy "(2, 2, 4)" 1 nan 3 4  0.5 -1 2 -3  2 1 -1 3  1 1 0.5 nan
@@ -82,6 +85,13 @@ input fit "gaps.npy: realisation 0, row 0, frame 1 is not finite (nan); --missin
     gaps.npy -k 1 --force
 expect 0 ... "tlnmf fit: gaps.npy: 2 of 8 frames are missing" tlnmf fit gaps.npy -k 1 --missing $fit -o gaps.h5
 check "in the summary" grep -q '"missing": 2' "$out"
+tlnmf fit gaps.npy -k 1 --missing --eps 0.1 --seed 1 --no-model >"$out" 2>/dev/null
+check "in the text" grep -q 'gaps.npy: 4 frames of length 2, 2 realisations, 2 frames missing (' "$out"
+npy holes.npy "(2, 4)" 1 nan 3 4  5 6 7 nan
+expect 0 ... "tlnmf fit: holes.npy: 2 of 8 powers are missing" tlnmf fit holes.npy -k 1 --input power --missing $fit
+check "missing powers in the summary" grep -q '"missing": 2' "$out"
+tlnmf fit holes.npy -k 1 --input power --missing --no-model >"$out" 2>/dev/null
+check "and in the text" grep -q 'degrees of freedom, 2 powers missing or masked (' "$out"
 expect 0 ... "tlnmf apply: gaps.npy: 2 of 8 frames are missing" tlnmf apply gaps.h5 gaps.npy --missing --json -o again.h5 --force
 check "its own data" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf jd: gaps.npy: 2 of 8 frames are missing" tlnmf jd gaps.npy --missing $fit

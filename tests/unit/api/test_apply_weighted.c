@@ -234,7 +234,8 @@ static void a_whole_row_may_be_masked(void **state)
             tlnmf_settings *settings = new_settings(w.ctx, "fit", "k=2 method=nmf");
             assert_int_equal(tlnmf_fit(w.ctx, new, settings, NULL, &none), TLNMF_ERR_DATA);
             assert_string_equal(tlnmf_message(w.ctx),
-                                "row 2 of the mask is all 0: this row of W cannot be fitted");
+                                "entry 2 of the frames of V has no data: it is missing or masked "
+                                "in all of them. Omit the entry or change the mask");
             tlnmf_settings_free(settings);
         }
         tlnmf_data_free(new);

@@ -367,6 +367,18 @@ static void missing_powers_become_a_mask(void **state)
     assert_near(Y[6], sqrt(mean), 1e-12);
     for (int i = 0; i < 4; i++)
         assert_near(mask[i], wanted[i], 1e-15);
+    for (int dof_first = 0; dof_first < 2; dof_first++) {
+        tlnmf_data *data;
+        assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, shape, &data));
+        if (dof_first)
+            assert_ok(ctx, tlnmf_data_set_dof(ctx, data, 2));
+        assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
+        assert_ok(ctx, tlnmf_data_set_dof(ctx, data, 2));
+        assert_int_equal(tlnmf_record_get_integer(tlnmf_data_record(data), "missing"), 3);
+        assert_ok(ctx, tlnmf_data_set_mask(ctx, data, NULL));
+        assert_int_equal(tlnmf_record_get_integer(tlnmf_data_record(data), "missing"), 0);
+        tlnmf_data_free(data);
+    }
     double Z[] = {1, NAN, 2, NAN, 3, 5, NAN, 2}, only[] = {1, 1, 0, 1};
     assert_ok(ctx, tlnmf_fill_missing_powers(ctx, Z, shape, only, NULL));
     assert_true(isnan(Z[1]) && isnan(Z[3]) && !isnan(Z[6]));

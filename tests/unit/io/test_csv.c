@@ -126,6 +126,10 @@ static void columns_that_identify_rows(void **state)
     check_words("columns=*", "a,time,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
 }
 
+#define EMPTY ". If the value is missing, empty the cell and use --missing"
+#define DROP(column)                                                                          \
+    ". Use --drop " column " to omit the column, or --columns NAME,.. to choose the columns " \
+    "to read" EMPTY
 #define MAYBE "; if the line is a header, use --header yes"
 
 /* A first row with a cell that is not a number is a header only if its other cells are words. */
@@ -136,6 +140,59 @@ static void bad_cells_in_the_first_row(void **state)
     refuse("none,2.5\n1,2\n", "x.csv: line 1, column 1 is not a number: \"none\"" MAYBE);
     refuse("1,5x\n1,2\n", "x.csv: line 1, column 2 is not a number: \"5x\"" MAYBE);
     check_words("header", "1,b,3\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
+}
+
+/* All cells are data; at[i] tells whether number i is missing. */
+static void read_as_data(const char *text, int64_t rows, const char *at)
+{
+    test_array array;
+
+    put_file("x.csv", text, strlen(text));
+    assert_true(get_array("x.csv", &array));
+    assert_int_equal(array.dim[0], rows);
+    assert_int_equal(array.dim[0] * array.dim[1], (int64_t)strlen(at));
+    for (size_t i = 0; at[i]; i++)
+        assert_int_equal(isnan(array.x[i]), at[i] == '?');
+    drop_array(&array);
+}
+
+/* Missing values make neither a header nor an index. */
+static void missing_values_in_the_first_row_and_column(void **state)
+{
+    (void)state;
+    read_as_data(",10.02,0.129\n1,2,3\n", 2, "?.....");
+    read_as_data(",1,2\n0,2,3\n", 2, "?.....");
+    read_as_data(",0,2\n0,2,3\n", 2, "?.....");
+    read_as_data(",0,1\n1,2,3\n", 2, "?.....");
+    read_as_data(",0,1\n0,2,3\n2,5,6\n", 3, "?........");
+    read_as_data(",0,1\n0,2,3\n,5,6\n", 3, "?.....?..");
+    read_as_data("NA,0,1\n0,2,3\n", 2, "?.....");
+    read_as_data("NA,,nan\n0,2,3\n", 2, "???...");
+    read_as_data("n/a,Null,NaN\n0,2,3\n", 2, "???...");
+    read_as_data(",,\n0,2,3\n", 2, "???...");
+    read_as_data("\n\t\t\n0\t2\t3\n\t\t\n", 3, "???...???");
+    read_as_data("a,b\nNA,2\nNA,3\n", 2, "?.?.");
+    read_as_data(",1\nNA,2\nNA,3\n", 3, "?.?.?.");
+    check(",a,NA,c\n7,1,2.5,-3\nNA,4e-2,5,6\n", COMMAS HEADER INDEX);
+    check("a,NA,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
+    check_words("header", ",10,20,30\n5,1,2.5,-3\n7,4e-2,5,6\n", COMMAS HEADER INDEX);
+    refuse(",b,3\n1,2,3\n", "x.csv: line 1, column 2 is not a number: \"b\"" MAYBE);
+    refuse(",1\n1,2,3\n",
+           "x.csv: line 2 has 3 cells, line 1 has 2: all rows must have the same length");
+}
+
+/* Without a header there is an index only if the caller asks for one. */
+static void no_header_no_index(void **state)
+{
+    static const char text[] = "x,1,2.5,-3\ny,4e-2,5,6\n";
+
+    (void)state;
+    put_file("x.csv", text, strlen(text));
+    assert_fails("x.csv:no-header", TLNMF_ERR_INPUT,
+                 "x.csv: line 1, column 1 is not a number: \"x\"" DROP("1"));
+    check_words("no-header,index", text, COMMAS "; skipped: the first column, an index");
+    check_words("no-header,index", ",1,2.5,-3\n0,4e-2,5,6\n",
+                COMMAS "; skipped: the first column, an index");
 }
 
 /* A first column that only looks like row numbers is kept, with a message. */
@@ -165,11 +222,6 @@ static void other_names(void **state)
     assert_reads("x", 2, shape, numbers);
     assert_reads_stdin("x", 2, shape, numbers);
 }
-
-#define EMPTY ". If the value is missing, empty the cell and use --missing"
-#define DROP(column)                                                                          \
-    ". Use --drop " column " to omit the column, or --columns NAME,.. to choose the columns " \
-    "to read" EMPTY
 
 /* The message names the column, and the columns that are omitted already. */
 static void columns_of_text(void **state)
@@ -213,6 +265,8 @@ static void missing_cells_are_nan(void **state)
     missing_cells("1,2\n3,\n", 3, "line 2, column 2 is empty");
     missing_cells("a,b\nNA,1\n3,4\n", 0, "line 2, column 1 (a) is \"NA\"");
     missing_cells("NA,2.5\n1,2\n", 0, "line 1, column 1 is \"NA\"");
+    missing_cells(",2.5\n1,2\n", 0,
+                  "line 1, column 1 is empty (if the line is a header, use --header yes)");
     missing_cells("a,b\n1,n/a\n3,4\n", 1, "line 2, column 2 (b) is \"n/a\"");
     missing_cells("a,b\n1,2\n3,\"null\"\n", 3, "line 3, column 2 (b) is \"null\"");
 }
@@ -255,6 +309,8 @@ int main(void)
         cmocka_unit_test(columns_by_name_and_number),
         cmocka_unit_test(columns_that_identify_rows),
         cmocka_unit_test(bad_cells_in_the_first_row),
+        cmocka_unit_test(missing_values_in_the_first_row_and_column),
+        cmocka_unit_test(no_header_no_index),
         cmocka_unit_test(a_column_that_counts),
         cmocka_unit_test(other_names),
         cmocka_unit_test(columns_of_text),

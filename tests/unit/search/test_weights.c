@@ -143,7 +143,8 @@ static void invalid_masks_are_refused(void **state)
     assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
     assert_int_equal(tl_fit(ctx, data, &nmf, NULL, &result), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
-                        "row 3 of the mask is all 0: this row of W cannot be fitted");
+                        "entry 3 of the frames of V has no data: it is missing or masked in all of "
+                        "them. Omit the entry or change the mask");
     mask[3 * N] = -1.0;
     assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
@@ -234,6 +235,55 @@ static void missing_frames_do_not_count(void **state)
     free(Y);
 }
 
+/* A frame that all realisations miss is like one of weight 0: its covariance does not withhold the
+ * certificate. */
+static void a_frame_without_data_leaves_the_certificate(void **state)
+{
+    (void)state;
+    enum { MANY = 30 };
+    tlnmf_ctx *ctx = new_ctx();
+    tl_rng rng;
+    tl_rng_seed(&rng, TL_STREAM_OWN, 9, 0);
+    double *Y = new_normals(&rng, MANY * M * N), weights[N];
+    for (int64_t i = 0; i < MANY * M * N; i++)
+        Y[i] *= 1.0 + (double)(i % N) + (double)(i / N % M);
+    for (int gone = 0; gone < 3; gone++) {
+        tlnmf_data *data;
+        for (int64_t n = 0; n < N; n++)
+            weights[n] = n == 4 ? 0.0 : 1.0;
+        for (int64_t s = 0; s < MANY; s++)
+            Y[(s * M + 1) * N + 4] = gone == 1 ? (double)NAN : 1.0;
+        for (int64_t i = 4; i < MANY * M * N && gone == 2; i += N)
+            Y[i] = i < M * N ? 1.0 : 0.0; /* rank 1 */
+        assert_ok(ctx, tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){MANY, M, N}, &data));
+        assert_int_equal(data->missing, gone == 1 ? MANY : 0);
+        tl_settings opt = fit_settings(K);
+        opt.method = TL_METHOD_JD;
+        opt.eps = 0.01;
+        opt.J = 5000;
+        for (int weighted = 0; weighted < 2; weighted++) {
+            if (weighted)
+                assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+            tl_result *result = fit(ctx, data, &opt, NULL);
+            assert_int_equal(result->info.doubt,
+                             gone == 2 && !weighted ? TL_DOUBT_SINGULAR : TL_NO_DOUBT);
+            assert_int_equal(isfinite(result->info.certificate), gone < 2 || weighted);
+            assert_int_equal(result->info.missing, gone == 1 ? MANY : 0);
+            tl_result_free(result);
+        }
+        tlnmf_data_free(data);
+    }
+    for (int64_t i = 0; i < MANY * N; i++)
+        Y[i / N * M * N + i % N] = NAN; /* a row */
+    tlnmf_data *none;
+    assert_int_equal(tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){MANY, M, N}, &none),
+                     TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "every frame contains a NaN: omit the entries that are "
+                                            "NaN in most frames");
+    tlnmf_ctx_free(ctx);
+    free(Y);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +291,7 @@ int main(void)
         cmocka_unit_test(masked_entries_have_no_effect),
         cmocka_unit_test(invalid_masks_are_refused),
         cmocka_unit_test(missing_frames_do_not_count),
+        cmocka_unit_test(a_frame_without_data_leaves_the_certificate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
