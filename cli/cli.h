@@ -271,6 +271,9 @@ int cli_check_model_output(const cli_call *call, const char *output);
 /* Whether a checked output may no longer be written: another process has created it since, without
  * --force, or it has become a link to an input. */
 bool cli_is_taken(const cli_call *call, const char *output);
+/* Locks the folder of a file until the descriptor is closed: meanwhile no other process of this
+ * program takes a free name there. -1: the file system has no locks. Waits ten seconds at most. */
+int cli_lock_folder(const char *path);
 
 /* Reserves disk space for a model of these data; `output` may be NULL. Release it before the model
  * is written. */

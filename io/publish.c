@@ -262,15 +262,16 @@ bool io_output_commit(tlnmf_ctx *ctx, io_output *output)
     bool ok = !output->temporary || fsync(output->fd) == 0 || errno == EINVAL || errno == ENOTSUP;
     int why = errno;
 
+    /* The lock lasts until the file has its name, so that no process removes it as stale. */
+    if (ok && output->temporary && rename(output->temporary, output->target) != 0) {
+        ok = false;
+        why = errno;
+    }
     if (!output->standard && close(output->fd) != 0 && ok) {
         ok = false;
         why = errno;
     }
     output->fd = -1;
-    if (ok && output->temporary && rename(output->temporary, output->target) != 0) {
-        ok = false;
-        why = errno;
-    }
     if (ok && output->temporary) {
         sync_directory(output->target);
         free(output->temporary);

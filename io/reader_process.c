@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 char *io_spec_file(const char *spec, int64_t *size)
 {
@@ -88,6 +92,9 @@ int tlnmf_io_serve(const char *what, const char *spec)
         return IO_APART_READ; /* without a record, which the client reports */
     if (tlnmf_ctx_create(&ctx) != TLNMF_OK)
         return BROKEN;
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a pipe may never have a writer */
+#endif
     fcntl(IO_APART_PIPE, F_SETFL, O_NONBLOCK);
     tlnmf_ctx_set_progress(ctx, tell, NULL);
     free(io_spec_file(spec, &size));

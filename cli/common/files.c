@@ -4,10 +4,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A file is identified by its inode. One that does not exist yet is identified by the inode of a
@@ -60,6 +63,22 @@ static void folder_of(const char *path, char folder[CLI_PATH])
     size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
     memmove(folder, slash == NULL ? "." : path, length); /* they may be the same */
     folder[length] = '\0';
+}
+
+int cli_lock_folder(const char *path)
+{
+    enum { TRIES = 1000 };
+    char folder[CLI_PATH];
+    if (strcmp(path, "-") == 0 || strlen(path) >= CLI_PATH)
+        return -1;
+    folder_of(path, folder);
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; fd >= 0 && i < TRIES && flock(fd, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return fd;
 }
 
 /* Follows links to a file that does not exist yet, which a writer would create. */
@@ -360,7 +379,8 @@ static int check_model_name(const cli_command *command, const char *output)
     char extension[16];
     bool is_special = stat(output, &status) == 0 && !S_ISREG(status.st_mode);
     if (strcmp(output, "-") == 0 || is_special || /* a pipe, /dev/null: HDF5 */
-        cli_has_word(" .h5 .hdf5 .hdf .mat .npz ", cli_extension(output, extension)))
+        (cli_has_word(" .h5 .hdf5 .hdf .mat .npz ", cli_extension(output, extension)) &&
+         strlen(output) > strlen(extension)))
         return EXIT_DONE;
     return cli_fail(command, EXIT_USAGE, "%s: the name of a model must end in .h5, .mat or .npz",
                     output);

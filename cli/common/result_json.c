@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- parts of the object --------------------------------------------------------------------- */
 
@@ -194,6 +195,8 @@ static int finish(const cli_call *call, const cli_result *given, cli_pieces *pie
     cli_progress_clear();
     tlnmf_error error = drop_times(call, r.model);
     bool cancelled = exit_for(r.model) == EXIT_INTERRUPTED;
+    const char *place = r.output != NULL ? r.output : r.page;
+    int lock = place != NULL ? cli_lock_folder(place) : -1;
     bool taken = r.output != NULL && cli_is_taken(call, r.output);
     /* The model of a cancelled run replaces no file. */
     if (r.output != NULL && (cancelled || taken)) {
@@ -210,6 +213,8 @@ static int finish(const cli_call *call, const cli_result *given, cli_pieces *pie
     bool to_stdout = r.output != NULL && strcmp(r.output, "-") == 0;
     if (error == TLNMF_OK)
         error = write_files(call, &r, summary, pieces);
+    if (lock >= 0)
+        close(lock);
     if (error != TLNMF_OK) {
         json_object_del(summary, "model"); /* the result is still printed */
         r.output = r.page = NULL;

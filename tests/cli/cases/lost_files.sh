@@ -126,6 +126,39 @@ for force in "" --force; do
 done
 unharmed "late links"
 
+# Two runs with one name
+run_two() { # name, what to do with the runs, options...
+    local name=$1 act=$2 one two run
+    shift 2
+    tlnmf fit y.npy -k 2 --seed 1 --threads 1 -q "$@" -o "$name" >"$out" 2>"$err" &
+    one=$!
+    tlnmf fit y.npy -k 2 --seed 2 --threads 1 -q "$@" -o "$name" >/dev/null 2>/dev/null &
+    two=$!
+    $act $one $two
+    codes=
+    for run in $one $two; do
+        wait $run && codes="$codes 0" || codes="$codes $?"
+    done
+}
+for i in 1 2 3 4 5 6; do
+    run_two same.h5 : --starts 1 -J 3
+    check "codes$codes, not 0 and 5" [ "$codes" = " 0 5" -o "$codes" = " 5 0" ]
+    check "the first model is complete" tlnmf info same.h5 >"$out"
+    rm -f same.*
+done
+stop_both() { sleep 1; kill -TERM "$@"; }
+run_two both.h5 stop_both --starts 1000000
+check "codes$codes, not 130" [ "$codes" = " 130 130" ]
+check "both models are complete" eval 'tlnmf info both.partial.h5 && tlnmf info both.partial-2.h5' >"$out"
+rm -f both.*
+unharmed "two runs"
+
+# A pipe that nobody writes: no reader process remains
+mkfifo never
+timeout -s KILL 1 tlnmf apply never y.npy -o applied.h5 >"$out" 2>"$err" || true
+sleep 0.2
+check "no reader remains" eval '! cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" " " | grep -q -e "--read model never"'
+
 # A pipe
 mkfifo pipe
 timeout 30 cat pipe >piped.h5 &
