@@ -157,7 +157,7 @@ unharmed "two runs"
 mkfifo never
 timeout -s KILL 1 tlnmf apply never y.npy -o applied.h5 >"$out" 2>"$err" || true
 sleep 0.2
-check "no reader remains" eval '! cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" " " | grep -q -e "--read model never"'
+check "no reader remains" eval '! cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" " " | grep -q -e "--read model [n]ever"'
 
 # A pipe
 mkfifo pipe
