@@ -90,6 +90,8 @@ class Data:
         if (block is not None) + (moving is not None) + is_covariances + missing > 1:
             raise TypeError("block, moving, missing and covariances are mutually exclusive")
         b, gaps, power = None, 0, input == "power"
+        if power:
+            check_power(x)
         if mask is not None:
             b = as_real(mask, "mask", (2,))
         if not is_covariances and (b is None or b.shape == x.shape[1:]):
@@ -149,6 +151,16 @@ class Data:
 
     def __repr__(self) -> str:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
+
+
+def check_power(roots: Real) -> None:
+    """Refuses powers whose mean the library refuses, in a message with the power, not its root."""
+    tiny = float(np.finfo(np.float64).tiny)
+    largest = float(np.fmax.reduce(roots, axis=None, initial=0.0)) ** 2
+    if 0.0 < largest < tiny * roots.size and np.nanmean(roots**2) < tiny:
+        raise error_of(
+            DATA_ERROR, f"the powers do not fit a double (largest entry {largest:g}): rescale them"
+        )
 
 
 class DataOfRealisations(Data):

@@ -15,7 +15,7 @@ import numpy as np
 from ._arrays import Real, address, as_real, shape_of
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
-from ._data import Data
+from ._data import Data, check_power
 from ._errors import warn
 from ._gaps import fill
 from ._html import table_html
@@ -29,6 +29,7 @@ from ._starts import POWER_FLOOR
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
 _METHOD = ("method",)  # given by the class
+_TINY = float(np.finfo(np.float64).tiny)  # the least mean power of data; eps is larger
 T = TypeVar("T", bound="_Factorisation")
 
 _DOC = """{purpose}
@@ -205,7 +206,7 @@ class _Factorisation(Output, Estimator):
         S, M, N = y.shape
         H = np.zeros((N, len(self.components_)))
         columns = np.ascontiguousarray(y.transpose(2, 0, 1))
-        silent = ~columns.any(axis=(1, 2))
+        silent = _largest(columns, (1, 2)) < np.sqrt(S * M * _TINY)
         absent = np.isnan(columns).any(axis=2).all(axis=1)  # no realisation is complete
         if mask is not None:
             mask = np.ascontiguousarray(mask.T)
@@ -220,7 +221,8 @@ class _Factorisation(Output, Estimator):
             for n in range(N):
                 if call.stopped:
                     return
-                if absent[n] or silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
+                # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0, and eps hides silent rows
+                if absent[n] or silent[n]:
                     continue
                 data = call.make(make, columns[n], shape, free=free)
                 if mask is not None:
@@ -280,7 +282,7 @@ class _Factorisation(Output, Estimator):
         if M < len(model["Phi"]):  # only if Phi is the identity
             part = {"Phi": np.eye(M), "W": model["W"][entries], "H": model["H"], "eps": model["eps"]}
             model = Model.of(part)
-        if not np.nan_to_num(y).any():  # the library rejects zeros: a frame more, to be dropped
+        if _largest(y) < np.sqrt(y.size * _TINY):  # the library rejects it: a frame more, to be dropped
             y = np.append(y, np.full((S, M, 1), np.sqrt(model["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
@@ -340,6 +342,12 @@ class _Factorisation(Output, Estimator):
         if not hasattr(self, "model_"):
             return f"<pre>{self!r}</pre>"
         return table_html(self.model_)
+
+
+def _largest(x: Real, axis: Optional[Tuple[int, ...]] = None) -> Real:
+    """The largest absolute value over the axes, without NaN."""
+    most, least = (f.reduce(x, axis=axis, initial=0.0) for f in (np.fmax, np.fmin))
+    return np.asarray(np.maximum(most, -least))
 
 
 def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
@@ -405,6 +413,7 @@ class ISNMF(_Factorisation):
         return {**super()._options(), "transform": "identity"}
 
     def _data(self, y: Real, missing: bool = False, **layout: Any) -> Data:
+        check_power(y)
         y, mask, count = fill(y, None, missing, True)
         data = super()._data(y, mask=mask, **layout)
         data.missing = count
