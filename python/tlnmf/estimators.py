@@ -23,6 +23,7 @@ from ._library import core
 from ._model import Model, Path, fit as fit_model, load
 from ._options import describe, parameters
 from ._page import Page, report
+from ._ranks import is_several
 from ._record import Record
 from ._starts import POWER_FLOOR
 
@@ -75,6 +76,7 @@ class _Factorisation(Output, Estimator):
     """The common part of the three estimators, which differ in method and meaning of X."""
 
     _method: ClassVar[str]
+    _comparison: ClassVar[str] = 'tlnmf.compare_ranks(Y, "auto")'
     _gaps: ClassVar[str] = "Rows of a realisation that contain NaN or masked entries are missing."
     n_components: int
     random_state: Any
@@ -170,6 +172,11 @@ class _Factorisation(Output, Estimator):
                 values[option] = values.pop(name)
         values["seed"] = seed_of(values["seed"])
         values["method"] = self._method
+        if is_several(values["k"]):
+            raise ValueError(
+                f"n_components = {values['k']!r} is not a number. Choose one with GridSearchCV, or with "
+                f"{self._comparison}.k, where Y is X with the last two axes exchanged"
+            )
         return values
 
     def fit(self: T, X: Any, y: Any = None, sample_weight: Any = None) -> T:
@@ -346,8 +353,8 @@ class _Factorisation(Output, Estimator):
 
 def _largest(x: Real, axis: Optional[Tuple[int, ...]] = None) -> Real:
     """The largest absolute value over the axes, without NaN."""
-    most, least = (f.reduce(x, axis=axis, initial=0.0) for f in (np.fmax, np.fmin))
-    return np.asarray(np.maximum(most, -least))
+    most = np.fmax.reduce(x, axis=axis, initial=0.0)
+    return np.asarray(np.maximum(most, -np.fmin.reduce(x, axis=axis, initial=0.0)))
 
 
 def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
@@ -389,6 +396,7 @@ class ISNMF(_Factorisation):
     """
 
     _method = "nmf"
+    _comparison = 'tlnmf.compare_ranks(Y, "auto", input="power")'
     _gaps = "Entries that are NaN or masked are missing; the other entries of their row are used."
     dof: int
 

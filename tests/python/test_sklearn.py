@@ -150,6 +150,14 @@ class Manners(unittest.TestCase):
             self.assertEqual(search.best_params_, {"n_components": 3})
             self.assertEqual(tlnmf.compare_ranks(Y, "1:4", threads=1).k, 3)
 
+    def test_a_search_is_not_an_n_components(self):
+        for estimator, advice in ((tlnmf.TLNMF, "auto.*exchanged"), (tlnmf.ISNMF, 'input="power"')):
+            for k in ("auto", "1:3", range(1, 3)):
+                for rows in (X, 0 * X, np.stack([X, X])):
+                    with self.assertRaisesRegex(ValueError, f"(?s)n_components = .*{advice}"):
+                        estimator(k).fit(rows**2)
+        self.assertIn(tlnmf.compare_ranks(X.T, "auto", J=20).k, range(1, 40))
+
     def test_pipeline_and_search(self):
         search = GridSearchCV(tlnmf.JDNMF(J=50), {"n_components": [1, 2]}, cv=2).fit(X)
         self.assertIn(search.best_params_["n_components"], (1, 2))
