@@ -5,7 +5,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, reorder, reorder_matrices, shape_of
+from ._arrays import Real, address, as_real, int64, reorder, reorder_matrices, shape_of
 from ._call import Call
 from ._errors import DataError, error_of, warn
 from ._gaps import fill
@@ -100,7 +100,7 @@ class Data:
         if is_covariances:
             self._make(call, core.tlnmf_data_from_covariances, x)
         elif block is not None or moving is not None:
-            B = int(block if moving is None else moving)  # type: ignore[arg-type]
+            B = int64(block, "block") if moving is None else int64(moving, "moving")
             self._make(call, core.tlnmf_data_from_neighbours, x, int(block is None), B)
         elif missing and not power:
             self._make(call, core.tlnmf_data_from_incomplete, x)
@@ -146,7 +146,7 @@ class Data:
         """The data are square roots of powers with `dof` degrees of freedom."""
         if dof != int(dof) or dof < 1:
             raise ValueError(f"dof = {dof} is not a positive integer")
-        call, self.dof = Call(), int(dof)
+        call, self.dof = Call(), int64(dof, "dof")
         call.check(core.tlnmf_data_set_dof(call.ctx, self._handle.pointer, self.dof))
 
     def __repr__(self) -> str:

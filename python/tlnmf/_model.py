@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Real, address, as_real
+from ._arrays import Real, address, as_real, int64
 from ._call import Call, Callback
 from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
 from ._errors import DataError, warn_of_limit
@@ -427,7 +427,7 @@ def draw_start(
     """Start number `p` of a fit with these options: Phi (M, M), W (M, K), H (K, N)."""
     data, call = data_of(Y, covariances, axes=axes), Call()
     settings = call.settings("fit", options, "draw_start")
-    return Record(call.make(core.tlnmf_draw_start, data, settings, int(p)))
+    return Record(call.make(core.tlnmf_draw_start, data, settings, int64(p, "p")))
 
 
 def transform_matrix(kind: str, M: int) -> Real:

@@ -278,6 +278,18 @@ class Records(unittest.TestCase):
         damaged[len(damaged) // 2] ^= 1
         self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
 
+    def test_integers_of_more_than_64_bits(self):
+        self.assertEqual(tlnmf.Record.of({"x": 2**63 - 1})["x"], 2**63 - 1)
+        for work in (
+            lambda: tlnmf.Record.of({"x": 2**64 + 5}),
+            lambda: tlnmf.Record.of({"x": -(2**63) - 1}),
+            lambda: tlnmf.Data(Y, block=2**64 + 2),
+            lambda: tlnmf.Data(Y[0] ** 2, input="power", dof=2**64 + 2),
+            lambda: tlnmf.compare_ranks(Y, f"1:{2**64 + 2}"),
+        ):
+            with self.assertRaisesRegex(OverflowError, " = .* does not fit 64 bits"):
+                work()
+
     def test_notebook_output(self):
         def rows(model):
             row = "<th align=left>(convergence|atoms)</th><td>(.*?)</td>"
