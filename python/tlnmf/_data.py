@@ -149,6 +149,15 @@ class Data:
         call, self.dof = Call(), int64(dof, "dof")
         call.check(core.tlnmf_data_set_dof(call.ctx, self._handle.pointer, self.dof))
 
+    def __copy__(self) -> Data:
+        return self  # Data do not change
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "Data can be neither pickled nor deep-copied; keep the array, and create Data from it "
+            "again"
+        )
+
     def __repr__(self) -> str:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
 

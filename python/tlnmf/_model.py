@@ -135,6 +135,15 @@ class Applier:
         self._handle = self._call.make(create, self._model, settings, free=free)
         self._lock = threading.Lock()
 
+    def __copy__(self) -> "Applier":
+        return self  # a lock guards its calls
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an Applier can be neither pickled nor deep-copied; keep the model, and create an Applier "
+            "from it again"
+        )
+
     def __call__(self, y: Any) -> Real:
         """The K activations of the frame y."""
         frame = as_real(y, "y", (1,))
