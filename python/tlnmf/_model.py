@@ -38,8 +38,8 @@ class Model(Record):
     @property
     def converged(self) -> bool:
         """Whether the run converged: the outcome is "converged" (the objective no longer changes)
-        or "stationary" (the gradient vanishes)."""
-        return self["outcome"] in ("converged", "stationary")
+        or "stationary" (the gradient vanishes). False if the model has no outcome."""
+        return outcome_of(self) == "converged"
 
     @property
     def history(self) -> Dict[str, Real]:

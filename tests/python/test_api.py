@@ -299,6 +299,23 @@ class Records(unittest.TestCase):
                 with self.assertRaisesRegex(TypeError, advice):
                     work(thing)
 
+    def test_models_without_some_values(self):
+        model = tlnmf.fit(Y, 2, trace=True)
+
+        def without(name, of=model):
+            return tlnmf.Model.of({key: of[key] for key in of if key != name})
+
+        self.assertIs(without("outcome").converged, False)
+        for name in ("trace.start", "trace.stage", "trace.iteration"):
+            self.assertIn(f"the model has no {name}<", without(name)._repr_html_())
+        with tempfile.TemporaryDirectory() as folder:
+            without("trace.stage").save(folder + "/m.h5")
+            self.assertIn("C", tlnmf.load(folder + "/m.h5").history)
+        V = Y[0] ** 2
+        powers = tlnmf.fit(V, 2, input="power")
+        again = tlnmf.fit(V, start=without("outcome", powers), input="power")
+        self.assertEqual(again.C, tlnmf.fit(V, start=powers, input="power").C)
+
     def test_notebook_output(self):
         def rows(model):
             row = "<th align=left>(convergence|atoms)</th><td>(.*?)</td>"
