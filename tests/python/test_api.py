@@ -279,18 +279,6 @@ class Records(unittest.TestCase):
         damaged[len(damaged) // 2] ^= 1
         self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
 
-    def test_integers_of_more_than_64_bits(self):
-        self.assertEqual(tlnmf.Record.of({"x": 2**63 - 1})["x"], 2**63 - 1)
-        for work in (
-            lambda: tlnmf.Record.of({"x": 2**64 + 5}),
-            lambda: tlnmf.Record.of({"x": -(2**63) - 1}),
-            lambda: tlnmf.Data(Y, block=2**64 + 2),
-            lambda: tlnmf.Data(Y[0] ** 2, input="power", dof=2**64 + 2),
-            lambda: tlnmf.compare_ranks(Y, f"1:{2**64 + 2}"),
-        ):
-            with self.assertRaisesRegex(OverflowError, " = .* does not fit 64 bits"):
-                work()
-
     def test_objects_that_cannot_be_pickled(self):
         data = tlnmf.Data(Y)
         self.assertIs(copy.copy(data), data)
@@ -298,23 +286,6 @@ class Records(unittest.TestCase):
             for work in (pickle.dumps, copy.deepcopy):
                 with self.assertRaisesRegex(TypeError, advice):
                     work(thing)
-
-    def test_models_without_some_values(self):
-        model = tlnmf.fit(Y, 2, trace=True)
-
-        def without(name, of=model):
-            return tlnmf.Model.of({key: of[key] for key in of if key != name})
-
-        self.assertIs(without("outcome").converged, False)
-        for name in ("trace.start", "trace.stage", "trace.iteration"):
-            self.assertIn(f"the model has no {name}<", without(name)._repr_html_())
-        with tempfile.TemporaryDirectory() as folder:
-            without("trace.stage").save(folder + "/m.h5")
-            self.assertIn("C", tlnmf.load(folder + "/m.h5").history)
-        V = Y[0] ** 2
-        powers = tlnmf.fit(V, 2, input="power")
-        again = tlnmf.fit(V, start=without("outcome", powers), input="power")
-        self.assertEqual(again.C, tlnmf.fit(V, start=powers, input="power").C)
 
     def test_notebook_output(self):
         def rows(model):
