@@ -339,7 +339,8 @@ static void put_model(h5_out *out, const io_model *model)
     put_integer(out, "/", "K", model->K);
     for (group g = ROOT; g <= TRACE; g++)
         put_arrays(out, model, g);
-    if (tlnmf_record_get_array(model->record, "trace.start", NULL, NULL)) /* 0.1 had none */
+    if (tlnmf_record_get_array(model->record, "trace.start", NULL, NULL) && /* 0.1 had none */
+        tlnmf_record_get_array(model->record, "trace.stage", NULL, NULL))
         put_attribute_text(out, "/trace/stage", "codes", "0 tl, 1 jd, 2 nmf");
     if (json_object_size(model->summary) > 0)
         put_summary(out, model->summary, model->text);

@@ -56,6 +56,20 @@ def as_real(
     return array
 
 
+def int64(x: Any, name: str) -> int:
+    """Returns an integer that fits 64 bits. ctypes would drop the higher bits of a larger one.
+
+    Examples
+    --------
+    >>> int64(2**64, "dof")
+    Traceback (most recent call last):
+    OverflowError: dof = 18446744073709551616 does not fit 64 bits
+    """
+    if not -(2**63) <= int(x) < 2**63:
+        raise OverflowError(f"{name} = {x} does not fit 64 bits")
+    return int(x)
+
+
 def shape_of(shape: Sequence[int]) -> Any:
     """A shape as an array of int64."""
     return (c.c_int64 * len(shape))(*shape)

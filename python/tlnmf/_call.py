@@ -12,6 +12,7 @@ import ctypes as c
 import os
 import queue
 import time
+import weakref
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 import numpy as np
@@ -146,18 +147,22 @@ class Call:
         errand = _Errand(self, work, callback)
         with running() as threads:
             self.check(core.tlnmf_ctx_set_threads(self.ctx, threads))
-            _thread.start_new_thread(errand.run, ())
+            errand.start()
             try:
                 errand.wait()
             finally:
                 self._flag.value = 1
-                if not errand.result:
+                if errand.running:
                     _leave(errand)
-        if not errand.result and errand.failure is not None:
+        if errand.running and errand.failure is not None:
             raise errand.failure
         self.warn()
         self._flag.value = 0
         return errand.outcome()
+
+
+class _Life:
+    """Only a thread refers to it, so it ends with the thread, however that ends."""
 
 
 class _Errand:
@@ -171,8 +176,20 @@ class _Errand:
         self.result: List[Tuple[Any, Optional[BaseException]]] = []  # one entry, when the work has ended
         self.failure: Optional[BaseException] = None
         self.until = float("inf")  # when to stop waiting: some time after Ctrl-C
+        self.process = os.getpid()
 
-    def run(self) -> None:
+    def start(self) -> None:
+        life = _Life()
+        self.life = weakref.ref(life)
+        _thread.start_new_thread(self.run, (life,))
+
+    @property
+    def running(self) -> bool:
+        """Whether a result may still come. Without memory, the thread can end without one. A process
+        that the callback forks does not have the thread."""
+        return not self.result and self.life() is not None and self.process == os.getpid()
+
+    def run(self, life: _Life) -> None:
         """Runs in the working thread."""
         ctx, progress = self.call.ctx, PROGRESS(self.report) if self.callback else None
         if progress is None:
@@ -200,7 +217,7 @@ class _Errand:
 
     def wait(self) -> None:
         """Runs in the waiting thread. Any exception stops the work and is raised later."""
-        while not self.result and time.monotonic() < self.until:
+        while self.running and time.monotonic() < self.until:
             try:
                 self.answer()
             except BaseException as error:  # KeyboardInterrupt, or the callback's own
@@ -210,7 +227,7 @@ class _Errand:
                     self.until = time.monotonic() + _LEAVE
 
     def answer(self) -> None:
-        while not self.result and time.monotonic() < self.until:
+        while self.running and time.monotonic() < self.until:
             try:
                 state = self.inbox.get(timeout=_WAIT)
             except queue.Empty:
@@ -219,9 +236,13 @@ class _Errand:
                 self.replies.put(bool(self.callback(state)))
 
     def outcome(self) -> Any:
-        value, wrong = self.result[0]
         if self.failure is not None:
             raise self.failure
+        if self.process != os.getpid():
+            raise RuntimeError("the callback forked; only the parent process continues the call")
+        if not self.result:
+            raise MemoryError("the thread of the call ended without a result")
+        value, wrong = self.result[0]
         if wrong is not None:
             raise wrong
         return value
@@ -231,13 +252,13 @@ _left: List[_Errand] = []  # work that still runs after Ctrl-C; it ends soon
 
 
 def _leave(errand: _Errand) -> None:
-    _left[:] = [e for e in _left if not e.result] + [errand]
+    _left[:] = [e for e in _left if e.running] + [errand]
 
 
 def _settle() -> None:
     """Waits for such work before the process ends or forks."""
     end = time.monotonic() + 60  # a hanging library must not keep the process alive
-    while not all(e.result for e in _left) and time.monotonic() < end:
+    while any(e.running for e in _left) and time.monotonic() < end:
         time.sleep(0.005)
     _left.clear()
 

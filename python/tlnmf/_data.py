@@ -5,7 +5,7 @@ from typing import Any, Mapping, Optional, Tuple
 
 import numpy as np
 
-from ._arrays import Real, address, as_real, reorder, reorder_matrices, shape_of
+from ._arrays import Real, address, as_real, int64, reorder, reorder_matrices, shape_of
 from ._call import Call
 from ._errors import DataError, error_of, warn
 from ._gaps import fill
@@ -89,6 +89,8 @@ class Data:
         if (block is not None) + (moving is not None) + is_covariances + missing > 1:
             raise TypeError("block, moving, missing and covariances are mutually exclusive")
         b, power = None, input == "power"
+        if power:
+            check_power(x)
         if mask is not None:
             b = as_real(mask, "mask", (2,))
         if not is_covariances and (b is None or b.shape == x.shape[1:]):
@@ -97,7 +99,7 @@ class Data:
         if is_covariances:
             self._make(call, core.tlnmf_data_from_covariances, x)
         elif block is not None or moving is not None:
-            B = int(block if moving is None else moving)  # type: ignore[arg-type]
+            B = int64(block, "block") if moving is None else int64(moving, "moving")
             self._make(call, core.tlnmf_data_from_neighbours, x, int(block is None), B)
         elif missing and not power:
             self._make(call, core.tlnmf_data_from_incomplete, x)
@@ -140,7 +142,7 @@ class Data:
         """The data are square roots of powers with `dof` degrees of freedom."""
         if dof != int(dof) or dof < 1:
             raise ValueError(f"dof = {dof} is not a positive integer")
-        call, self.dof = Call(), int(dof)
+        call, self.dof = Call(), int64(dof, "dof")
         call.check(core.tlnmf_data_set_dof(call.ctx, self._handle.pointer, self.dof))
 
     def _integer(self, name: str) -> int:
@@ -152,8 +154,27 @@ class Data:
         """Number of missing frames of realisations; of powers, missing or masked entries of V."""
         return self._integer("missing")
 
+    def __copy__(self) -> Data:
+        return self  # Data do not change
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "Data can be neither pickled nor deep-copied; keep the array, and create Data from it "
+            "again"
+        )
+
     def __repr__(self) -> str:
         return f"<Data: S = {self.S}, M = {self.M}, N = {self.N}>"
+
+
+def check_power(roots: Real) -> None:
+    """Refuses powers whose mean the library refuses, in a message with the power, not its root."""
+    tiny = float(np.finfo(np.float64).tiny)
+    largest = float(np.fmax.reduce(roots, axis=None, initial=0.0)) ** 2
+    if 0.0 < largest < tiny * roots.size and np.nanmean(roots**2) < tiny:
+        raise error_of(
+            DATA_ERROR, f"the powers do not fit a double (largest entry {largest:g}): rescale them"
+        )
 
 
 class DataOfRealisations(Data):

@@ -84,6 +84,9 @@ def convergence_html(model: Any) -> str:
     if "trace.C" not in model:
         return "not recorded: fit with <code>trace=True</code>"
     name = "C" if np.isfinite(model["trace.C"]).any() else "L"
+    for column in (name, "stage", "start", "iteration"):
+        if f"trace.{column}" not in model:
+            return f"the model has no trace.{column}"
     values = model[f"trace.{name}"]
     stage = (model["trace.stage"] == 0) == (model.get("method") == "tl")
     rows = np.isfinite(values) & stage & (model["trace.start"] == model.get("best_start", 0))

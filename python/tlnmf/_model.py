@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
-from ._arrays import Real, address, as_real
+from ._arrays import Real, address, as_real, int64
 from ._call import Call, Callback
 from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
 from ._errors import DataError, warn_of_limit
@@ -38,8 +38,8 @@ class Model(Record):
     @property
     def converged(self) -> bool:
         """Whether the run converged: the outcome is "converged" (the objective no longer changes)
-        or "stationary" (the gradient vanishes)."""
-        return self["outcome"] in ("converged", "stationary")
+        or "stationary" (the gradient vanishes). False if the model has no outcome."""
+        return outcome_of(self) == "converged"
 
     @property
     def history(self) -> Dict[str, Real]:
@@ -134,6 +134,15 @@ class Applier:
         create, free = core.tlnmf_applier_create, core.tlnmf_applier_free
         self._handle = self._call.make(create, self._model, settings, free=free)
         self._lock = threading.Lock()
+
+    def __copy__(self) -> "Applier":
+        return self  # a lock guards its calls
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "an Applier can be neither pickled nor deep-copied; keep the model, and create an Applier "
+            "from it again"
+        )
 
     def __call__(self, y: Any) -> Real:
         """The K activations of the frame y."""
@@ -427,7 +436,7 @@ def draw_start(
     """Start number `p` of a fit with these options: Phi (M, M), W (M, K), H (K, N)."""
     data, call = data_of(Y, covariances, axes=axes), Call()
     settings = call.settings("fit", options, "draw_start")
-    return Record(call.make(core.tlnmf_draw_start, data, settings, int(p)))
+    return Record(call.make(core.tlnmf_draw_start, data, settings, int64(p, "p")))
 
 
 def transform_matrix(kind: str, M: int) -> Real:

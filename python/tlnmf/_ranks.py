@@ -6,6 +6,7 @@ import re
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
+from ._arrays import int64
 from ._call import Call
 from ._data import Data, DataOfRealisations, data_of
 from ._errors import warn_of_limit
@@ -107,7 +108,7 @@ def compare(
     """Runs the comparison."""
     limits = _limits(k)
     settings = call.settings("fit", {**options, "k": 1}, "compare_ranks")
-    span = None if limits is None else (c.c_int64 * 2)(*limits)
+    span = None if limits is None else (c.c_int64 * 2)(*(int64(x, "k") for x in limits))
     ranks = Ranks(call.solve(core.tlnmf_compare_ranks, data, settings, span, start))
     if ranks["outcome"] == "time":
         warn_of_limit(

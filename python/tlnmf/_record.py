@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Tuple, Type, TypeVar
 
 import numpy as np
 
-from ._arrays import address, as_real, shape_of, view
+from ._arrays import address, as_real, int64, shape_of, view
 from ._base import not_fitted
 from ._call import Call, Handle
 from ._library import core, names, plain
@@ -128,7 +128,7 @@ def _set(call: Call, record: Any, name: str, value: Any) -> None:
     if isinstance(value, str):
         call.check(core.tlnmf_record_set_text(call.ctx, record, key, plain(value.encode())))
     elif isinstance(value, (bool, int, np.integer)):
-        call.check(core.tlnmf_record_set_integer(call.ctx, record, key, int(value)))
+        call.check(core.tlnmf_record_set_integer(call.ctx, record, key, int64(value, name)))
     elif isinstance(value, (float, np.floating)):
         call.check(core.tlnmf_record_set_real(call.ctx, record, key, float(value)))
     elif isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):

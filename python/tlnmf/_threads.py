@@ -82,7 +82,7 @@ class running:
     def __exit__(self, *failure: object) -> None:
         global _running
         with _lock:
-            _running -= 1
+            _running = max(0, _running - 1)  # 0: a callback forked, and this is the child
 
 
 def _reset() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ._arrays import Real, address, as_real, shape_of
 from ._base import Estimator, Output, not_fitted, seed_of
 from ._call import Call
-from ._data import Data
+from ._data import Data, check_power
 from ._errors import warn
 from ._gaps import fill
 from ._html import table_html
@@ -23,12 +23,14 @@ from ._library import core
 from ._model import Model, Path, fit as fit_model, load
 from ._options import describe, parameters
 from ._page import Page, report
+from ._ranks import is_several
 from ._record import Record
 from ._starts import POWER_FLOOR
 
 # As scikit-learn calls them; `transform` is a method there.
 _RENAMED = {"k": "n_components", "seed": "random_state", "transform": "init_transform"}
 _METHOD = ("method",)  # given by the class
+_TINY = float(np.finfo(np.float64).tiny)  # the least mean power of data; eps is larger
 T = TypeVar("T", bound="_Factorisation")
 
 _DOC = """{purpose}
@@ -74,6 +76,7 @@ class _Factorisation(Output, Estimator):
     """The common part of the three estimators, which differ in method and meaning of X."""
 
     _method: ClassVar[str]
+    _comparison: ClassVar[str] = 'tlnmf.compare_ranks(Y, "auto")'
     _gaps: ClassVar[str] = "Rows of a realisation that contain NaN or masked entries are missing."
     n_components: int
     random_state: Any
@@ -169,6 +172,11 @@ class _Factorisation(Output, Estimator):
                 values[option] = values.pop(name)
         values["seed"] = seed_of(values["seed"])
         values["method"] = self._method
+        if is_several(values["k"]):
+            raise ValueError(
+                f"n_components = {values['k']!r} is not a number. Choose one with GridSearchCV, or with "
+                f"{self._comparison}.k, where Y is X with the last two axes exchanged"
+            )
         return values
 
     def fit(self: T, X: Any, y: Any = None, sample_weight: Any = None) -> T:
@@ -205,7 +213,7 @@ class _Factorisation(Output, Estimator):
         S, M, N = y.shape
         H = np.zeros((N, len(self.components_)))
         columns = np.ascontiguousarray(y.transpose(2, 0, 1))
-        silent = ~columns.any(axis=(1, 2))
+        silent = _largest(columns, (1, 2)) < np.sqrt(S * M * _TINY)
         absent = np.isnan(columns).any(axis=2).all(axis=1)  # no realisation is complete
         if mask is not None:
             mask = np.ascontiguousarray(mask.T)
@@ -220,7 +228,8 @@ class _Factorisation(Output, Estimator):
             for n in range(N):
                 if call.stopped:
                     return
-                if absent[n] or silent[n]:  # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0
+                # (0 + eps) / (W h + eps) + log(W h + eps) is least at h = 0, and eps hides silent rows
+                if absent[n] or silent[n]:
                     continue
                 data = call.make(make, columns[n], shape, free=free)
                 if mask is not None:
@@ -280,7 +289,7 @@ class _Factorisation(Output, Estimator):
         if M < len(model["Phi"]):  # only if Phi is the identity
             part = {"Phi": np.eye(M), "W": model["W"][entries], "H": model["H"], "eps": model["eps"]}
             model = Model.of(part)
-        if not np.nan_to_num(y).any():  # the library rejects zeros: a frame more, to be dropped
+        if _largest(y) < np.sqrt(y.size * _TINY):  # the library rejects it: a frame more, to be dropped
             y = np.append(y, np.full((S, M, 1), np.sqrt(model["eps"])), axis=2)
         call = Call()
         settings = call.settings("apply", {"threads": self.get_params()["threads"]}, "score")
@@ -342,6 +351,12 @@ class _Factorisation(Output, Estimator):
         return table_html(self.model_)
 
 
+def _largest(x: Real, axis: Optional[Tuple[int, ...]] = None) -> Real:
+    """The largest absolute value over the axes, without NaN."""
+    most = np.fmax.reduce(x, axis=axis, initial=0.0)
+    return np.asarray(np.maximum(most, -np.fmin.reduce(x, axis=axis, initial=0.0)))
+
+
 def _silence(shape: Tuple[int, ...], options: Dict[str, Any]) -> Model:
     """A model for data that are all zeros, which the library rejects: W is constant, H is 0."""
     _, M, N = shape
@@ -381,6 +396,7 @@ class ISNMF(_Factorisation):
     """
 
     _method = "nmf"
+    _comparison = 'tlnmf.compare_ranks(Y, "auto", input="power")'
     _gaps = "Entries that are NaN or masked are missing; the other entries of their row are used."
     dof: int
 
@@ -405,6 +421,7 @@ class ISNMF(_Factorisation):
         return {**super()._options(), "transform": "identity"}
 
     def _data(self, y: Real, missing: bool = False, **layout: Any) -> Data:
+        check_power(y)
         y, mask = fill(y, None, missing, True)
         data = super()._data(y, mask=mask, **layout)
         data._count(self.dof)

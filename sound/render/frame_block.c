@@ -1,6 +1,8 @@
 /* A block of frames: coefficients and power, H at a fixed W, masks, and back to frames. */
 #include "sound/render/frame_block.h"
 
+#include <math.h>
+
 /* UPDATES: of H, from a flat start. The figures in docs/measurements/separation.md were measured
  * with this value. FITTED: frames whose H is fitted at a time, few enough for BLAS's products of
  * small matrices. */
@@ -50,6 +52,8 @@ tlnmf_error tl_frame_block_create_for(tlnmf_ctx *ctx, const tl_separator *separa
     block->W = separator->W;
     block->owner = separator->owner;
     block->eps = separator->info.eps;
+    for (int64_t i = 0; i < block->rows * block->K; i++)
+        block->largest_W = fmax(block->largest_W, block->W[i]);
     block->paired = separator->info.basis == TL_BASIS_STFT;
     block->factors.updater = updater;
     if (updater == NULL || block->Phi != NULL)
@@ -183,10 +187,12 @@ void tl_frame_block_analyse_scene(tl_frame_block *block, const tl_scene *scene, 
 
 /* ---- H --------------------------------------------------------------------------------------- */
 
-/* Shares the power of each frame equally among the columns that may sound in it. */
-static void start_H(tl_frame_block *block, const bool *may_sound)
+/* Shares the power of each frame equally among the columns that may sound in it. Returns the
+ * largest power of a frame. */
+static double start_H(tl_frame_block *block, const bool *may_sound)
 {
     int64_t count = block->count;
+    double most = 0.0;
     for (int64_t n = 0; n < count; n++) {
         double power = 0.0;
         int64_t columns = 0;
@@ -194,10 +200,25 @@ static void start_H(tl_frame_block *block, const bool *may_sound)
             power += block->V[m * count + n];
         for (int64_t k = 0; k < block->K; k++)
             columns += may_sound[k * count + n];
+        most = power > most || isnan(power) ? power : most;
         for (int64_t k = 0; k < block->K; k++)
             block->H[k * count + n] =
                 may_sound[k * count + n] ? (power + block->eps) / (double)columns : 0.0;
     }
+    return most;
+}
+
+/* The update (7) sums W (V + eps) / (W H + eps)^2, which is largest where W H = 0. */
+static tlnmf_error check_range(const tl_frame_block *block, double power)
+{
+    const double most = 1e300;
+    double eps = block->eps, sum = power + eps * (double)block->rows;
+    if (!(fmax(1.0, block->largest_W) * sum / eps / eps <= most))
+        return tl_fail(block->ctx, TLNMF_ERR_DATA,
+                       "frames of power %.3g with eps = %.3g exceed the range of double: use a "
+                       "larger eps",
+                       power, eps);
+    return TLNMF_OK;
 }
 
 /* Columns first .. last - 1 of `from`, of `rows` rows that are `stride` apart, next to each other.
@@ -236,7 +257,9 @@ static void fit_frames(int64_t first, int64_t last, void *arg)
 
 void tl_frame_block_fit(tl_frame_block *block, const bool *may_sound)
 {
-    start_H(block, may_sound);
+    double power = start_H(block, may_sound);
+    if (block->error == TLNMF_OK)
+        block->error = check_range(block, power);
     if (block->error == TLNMF_OK)
         tl_share(block->count, block->factors.updater == NULL ? FITTED : block->count, fit_frames,
                  block);

@@ -21,7 +21,7 @@ typedef struct tl_frame_block {
     const double *Phi;    /* M x M, or NULL for the DFT without a matrix */
     double *W;            /* rows x K; it does not change */
     const int64_t *owner; /* K: the source of each column */
-    double eps;
+    double eps, largest_W;
     bool paired;            /* cosine and sine rows of the DFT share their power: (25) */
     const uint64_t *barred; /* rows x count: sources that may not have a row, as bits; or NULL */
     double *Y, *X;          /* M x (count per_frame): frames, later those of an output; Phi Y */
@@ -34,8 +34,8 @@ typedef struct tl_frame_block {
     tl_factors factors;
     tl_dft_plan dft;
     tl_spectrum *there; /* X is on a device; NULL: here */
-    tlnmf_ctx *ctx;     /* for polls and the device's errors */
-    tlnmf_error error;  /* of the device; after it, calls do nothing */
+    tlnmf_ctx *ctx;     /* for polls and errors */
+    tlnmf_error error;  /* of the fit or the device; after it, calls do nothing */
     tl_hooks hooks;
     void *memory;
 } tl_frame_block;
@@ -60,7 +60,8 @@ void tl_frame_block_analyse(tl_frame_block *block, int64_t rows);
 void tl_frame_block_analyse_scene(tl_frame_block *block, const tl_scene *scene, int64_t rows,
                                   double *V, double *X_or_null);
 /* Fits H at fixed Phi and W by (7), from a start in which the columns that may sound in a frame
- * share its power equally. Then computes Vhat. may_sound is K x count. */
+ * share its power equally. Then computes Vhat. may_sound is K x count. Sets block->error if eps is
+ * too small for the frames. */
 void tl_frame_block_fit(tl_frame_block *block, const bool *may_sound);
 /* Takes barred rows away from their sources: call it after the fit. */
 void tl_frame_block_bar(tl_frame_block *block, const uint64_t *barred);

@@ -172,7 +172,7 @@ static tlnmf_error do_block(const tl_passes *l, tl_pass *pass, int64_t count)
     fill_may_sound(l, pass, count);
     tl_frame_block_analyse(block, block->rows);
     tl_frame_block_fit(block, pass->may_sound);
-    if (tl_poll(l->ctx->monitor)) /* an interrupted round is not written */
+    if (block->error != TLNMF_OK || tl_poll(l->ctx->monitor)) /* the round is not written */
         return block->error;
     weigh_excess(pass);
     if (pass->barred != NULL) {

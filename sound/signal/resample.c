@@ -3,6 +3,8 @@
 #include "sound/signal/samples.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
 
 /* The kernel is a sinc with ZEROS zero crossings on each side, times a Kaiser window of parameter
  * BETA. A table holds FINE points between two zero crossings; linear interpolation between them has
@@ -13,8 +15,9 @@ static const double BETA = 10.0, PASS = 0.925;
 
 typedef struct resampler {
     const tlnmf_sound *from;
-    double step;  /* samples of the old sound per sample of the new one */
-    double scale; /* of the kernel: less than 1 if the new rate is lower */
+    double step;         /* samples of the old sound per sample of the new one */
+    double scale;        /* of the kernel: less than 1 if the new rate is lower */
+    atomic_bool starved; /* a read could not allocate its buffer */
     double kernel[POINTS];
 } resampler;
 
@@ -64,12 +67,14 @@ static void interpolate(const resampler *r, int64_t t, const double *old, int64_
 /* A tlnmf_read_fn. Several threads may read, so each call allocates its own buffer. */
 static int read_resampled(int64_t first, int64_t count, double *x, void *user)
 {
-    const resampler *r = user;
+    resampler *r = user;
     const tl_sound *from = &r->from->sound;
     double most = (double)(AT_ONCE + 1) * r->step + 2.0 * ZEROS / r->scale + 2.0;
     double *old =
         tl_allocate(&r->from->hooks, (size_t)(most * (double)from->channels) * sizeof *old);
     int status = old == NULL ? 1 : 0;
+    if (old == NULL)
+        atomic_store(&r->starved, true);
     for (int64_t t = first; status == 0 && t < first + count; t += AT_ONCE) {
         int64_t n = tl_min(AT_ONCE, first + count - t), low, high, unused;
         reach(r, t, &low, &unused);
@@ -85,7 +90,11 @@ static int read_resampled(int64_t first, int64_t count, double *x, void *user)
 
 static tlnmf_error why(char *text, size_t size, void *user)
 {
-    const resampler *r = user;
+    resampler *r = user;
+    if (atomic_exchange(&r->starved, false)) {
+        snprintf(text, size, "no memory to resample a sound");
+        return TLNMF_ERR_MEMORY;
+    }
     return r->from->why == NULL ? TLNMF_OK : r->from->why(text, size, r->from->owned);
 }
 
@@ -111,6 +120,7 @@ tlnmf_error tlnmf_sound_resample(tlnmf_ctx *ctx, const tlnmf_sound *sound, doubl
     if (r == NULL)
         return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory to resample a sound");
     r->from = sound;
+    atomic_init(&r->starved, false);
     r->step = step;
     r->scale = fmin(1.0, 1.0 / step);
     fill_kernel(r);

@@ -152,11 +152,11 @@ tlnmf_error tl_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *se
 
 /* ---- starts ---------------------------------------------------------------------------------- */
 
-/* Whether the library puts a value of this name into records. */
+/* Whether the library or a caller that saves models puts a value of this name into records. */
 static bool is_result(const char *name)
 {
     const char *known;
-    if (strncmp(name, "option.", 7) == 0)
+    if (strncmp(name, "option.", 7) == 0 || strncmp(name, "given.", 6) == 0)
         return true;
     if (strncmp(name, "other.", 6) == 0)
         name += 6;

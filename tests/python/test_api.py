@@ -1,4 +1,5 @@
 """The functions of the package: results compared with numpy, options, errors, callbacks, pickling."""
+import copy
 import inspect
 import math
 import pickle
@@ -277,6 +278,14 @@ class Records(unittest.TestCase):
         damaged = bytearray(m.pack())
         damaged[len(damaged) // 2] ^= 1
         self.assertRaises(tlnmf.DataError, tlnmf.Record.unpack, bytes(damaged))
+
+    def test_objects_that_cannot_be_pickled(self):
+        data = tlnmf.Data(Y)
+        self.assertIs(copy.copy(data), data)
+        for thing, advice in ((data, "keep the array"), (tlnmf.fit(Y, 2).applier(), "keep the model")):
+            for work in (pickle.dumps, copy.deepcopy):
+                with self.assertRaisesRegex(TypeError, advice):
+                    work(thing)
 
     def test_notebook_output(self):
         def rows(model):

@@ -1,5 +1,6 @@
 """The forms of input: missing values, powers, named axes, starts, fixed transforms, refusals."""
 import re
+import tempfile
 import unittest
 import warnings
 
@@ -281,6 +282,23 @@ class Starts(unittest.TestCase):
 
 
 class Output(unittest.TestCase):
+    def test_models_without_some_values(self):
+        model = tlnmf.fit(Y, 2, trace=True)
+
+        def without(name, of=model):
+            return tlnmf.Model.of({key: of[key] for key in of if key != name})
+
+        self.assertIs(without("outcome").converged, False)
+        for name in ("trace.start", "trace.stage", "trace.iteration"):
+            self.assertIn(f"the model has no {name}<", without(name)._repr_html_())
+        with tempfile.TemporaryDirectory() as folder:
+            without("trace.stage").save(folder + "/m.h5")
+            self.assertIn("C", tlnmf.load(folder + "/m.h5").history)
+        V = Y[0] ** 2
+        powers = tlnmf.fit(V, 2, input="power")
+        again = tlnmf.fit(V, start=without("outcome", powers), input="power")
+        self.assertEqual(again.C, tlnmf.fit(V, start=powers, input="power").C)
+
     def test_scalars(self):
         model = tlnmf.fit(Y, k=2)
         values = model.scalars()
@@ -406,6 +424,18 @@ class Refusals(unittest.TestCase):
     def test_nul(self):
         self.assertRaisesRegex(ValueError, "NUL", tlnmf.fit, Y, k=2, method="tl\0x")
         self.assertRaisesRegex(ValueError, "NUL", tlnmf.Record.of, {"a": "b\0c"})
+
+    def test_integers_of_more_than_64_bits(self):
+        self.assertEqual(tlnmf.Record.of({"x": 2**63 - 1})["x"], 2**63 - 1)
+        for work in (
+            lambda: tlnmf.Record.of({"x": 2**64 + 5}),
+            lambda: tlnmf.Record.of({"x": -(2**63) - 1}),
+            lambda: tlnmf.Data(Y, block=2**64 + 2),
+            lambda: tlnmf.Data(Y[0] ** 2, input="power", dof=2**64 + 2),
+            lambda: tlnmf.compare_ranks(Y, f"1:{2**64 + 2}"),
+        ):
+            with self.assertRaisesRegex(OverflowError, " = .* does not fit 64 bits"):
+                work()
 
     def test_single_precision(self):
         C = np.einsum("smn,skn->nmk", Y, Y)

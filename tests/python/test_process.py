@@ -167,7 +167,7 @@ def interrupted():
         print("interrupted")
 interrupted()
 with multiprocessing.get_context("fork").Pool(1) as pool:
-    print(pool.apply_async(pow, (2, 3)).get(timeout=60))
+    print(pool.apply_async(pow, (2, 3)).get(timeout=1200))
 interrupted()"""
         self.assertEqual(in_child(code).split(), ["interrupted", "8", "interrupted"])
 
@@ -224,11 +224,46 @@ print(max(seen))"""
         self.assertEqual(three - one, 2)
 
 
+class EndedThreads(unittest.TestCase):
+    """A call whose thread does not exist any more raises an exception instead of waiting."""
+
+    def test_no_memory_for_the_thread(self):
+        code = """
+import sys, tlnmf, numpy as np
+from unittest import mock
+sys.unraisablehook = lambda _: None
+Y = np.random.RandomState(0).randn(3, 12, 200)
+with mock.patch("tlnmf._call.core.tlnmf_ctx_set_progress", side_effect=MemoryError):
+    try:
+        tlnmf.fit(Y, k=3, J=5)
+    except MemoryError as error:
+        print(error)
+tlnmf.fit(Y, k=3, J=5)"""
+        self.assertEqual(in_child(code), "the thread of the call ended without a result\n")
+
+    def test_fork_in_a_callback(self):
+        code = """
+import os, tlnmf, numpy as np
+Y = np.random.RandomState(0).randn(3, 12, 200)
+pid = None
+def fork(state):
+    global pid
+    pid = os.fork() if pid is None else pid
+try:
+    print("parent", tlnmf.fit(Y, k=3, J=5, callback=fork).iterations, os.waitpid(pid, 0)[1])
+except RuntimeError as error:
+    print(error, tlnmf._threads._running)"""
+        self.assertEqual(
+            in_child(code),
+            "the callback forked; only the parent process continues the call 0\nparent 5 0\n",
+        )
+
+
 class Forks(unittest.TestCase):
     def test_fork(self):
         want = [tlnmf.fit(GCM, 3, seed=i, starts=4, J=20).C for i in range(4)]  # OpenMP has threads
         with multiprocessing.get_context("fork").Pool(2) as pool:
-            got = pool.map_async(fit_starts, range(4)).get(timeout=60)
+            got = pool.map_async(fit_starts, range(4)).get(timeout=1200)
         self.assertEqual(got, want)
 
     def test_joblib(self):

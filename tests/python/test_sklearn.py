@@ -81,6 +81,21 @@ class Manners(unittest.TestCase):
         silent = model.transform(np.zeros((2, 6)))
         np.testing.assert_array_equal(silent, 0.0)
 
+    def test_rows_whose_power_underflows(self):
+        """fit accepts them, so transform does; eps hides them."""
+        for tiny in (1e-150, 1e-155, 1e-160, 5e-324):
+            Z = X.copy()
+            Z[3] = tiny
+            for estimator, rows in ((tlnmf.TLNMF(2), Z), (tlnmf.ISNMF(2), Z**2)):
+                H = estimator.fit(rows).transform(rows)
+                np.testing.assert_array_equal(H[3], 0.0)
+                self.assertTrue(H[2].any())
+                zero = estimator.score(np.zeros((1, rows.shape[1])))
+                self.assertAlmostEqual(estimator.score(rows[3:4]), zero, 9)
+        for work in (tlnmf.ISNMF(2).fit, lambda x: tlnmf.fit(x.T, 2, input="power")):
+            with self.assertRaisesRegex(ValueError, "powers do not fit a double .*1e-310"):
+                work(np.full((20, 5), 1e-310))
+
     def test_score_integrates_activations_out(self):
         """Compared with the trapezoidal rule over log h, K = 2."""
         model = tlnmf.TLNMF(2, eps=1e-3, random_state=0).fit(np.stack([X, X[::-1]]))
@@ -134,6 +149,14 @@ class Manners(unittest.TestCase):
             search.fit(Y.transpose(2, 0, 1))
             self.assertEqual(search.best_params_, {"n_components": 3})
             self.assertEqual(tlnmf.compare_ranks(Y, "1:4", threads=1).k, 3)
+
+    def test_a_search_is_not_an_n_components(self):
+        for estimator, advice in ((tlnmf.TLNMF, "auto.*exchanged"), (tlnmf.ISNMF, 'input="power"')):
+            for k in ("auto", "1:3", range(1, 3)):
+                for rows in (X, 0 * X, np.stack([X, X])):
+                    with self.assertRaisesRegex(ValueError, f"(?s)n_components = .*{advice}"):
+                        estimator(k).fit(rows**2)
+        self.assertIn(tlnmf.compare_ranks(X.T, "auto", J=20).k, range(1, 40))
 
     def test_pipeline_and_search(self):
         search = GridSearchCV(tlnmf.JDNMF(J=50), {"n_components": [1, 2]}, cv=2).fit(X)

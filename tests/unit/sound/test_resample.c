@@ -94,12 +94,50 @@ static void errors_of_the_sound_are_passed_on(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+static void *allocate_unless(size_t size, void *fails)
+{
+    return *(bool *)fails ? NULL : malloc(size);
+}
+
+static void release(void *block, void *fails)
+{
+    (void)fails;
+    free(block);
+}
+
+static int read_zeros(int64_t first, int64_t count, double *x, void *user)
+{
+    (void)first, (void)user;
+    memset(x, 0, (size_t)count * sizeof *x);
+    return 0;
+}
+
+static void a_failed_allocation_is_no_failed_callback(void **state)
+{
+    (void)state;
+    bool fails = false;
+    double x[10];
+    tlnmf_ctx *ctx = new_ctx_with(allocate_unless, release, &fails);
+    tlnmf_sound *sound, *other;
+    assert_ok(ctx, tlnmf_sound_create(ctx, 100, 1, 8000.0, read_zeros, NULL, &sound));
+    assert_ok(ctx, tlnmf_sound_resample(ctx, sound, 4000.0, &other));
+    fails = true;
+    assert_int_equal(tlnmf_sound_read(ctx, other, 0, 10, x), TLNMF_ERR_MEMORY);
+    assert_string_equal(tlnmf_message(ctx), "no memory to resample a sound");
+    fails = false;
+    assert_ok(ctx, tlnmf_sound_read(ctx, other, 0, 10, x));
+    tlnmf_sound_free(other);
+    tlnmf_sound_free(sound);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tones_keep_their_pitch_and_level),
         cmocka_unit_test(frequencies_above_the_new_limit_are_removed),
         cmocka_unit_test(errors_of_the_sound_are_passed_on),
+        cmocka_unit_test(a_failed_allocation_is_no_failed_callback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

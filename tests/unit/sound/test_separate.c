@@ -1,4 +1,5 @@
 /* Separation of sound in memory: the paper's notes, masks by plain loops, sums, channels. */
+#include "tlnmf/sound.h"
 #include "unit/sound/duet.h"
 
 /* ---- the notes ------------------------------------------------------------------------------ */
@@ -238,6 +239,48 @@ static void small_sounds_work(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* (V + eps) / eps^2 must be finite: where no column may sound, W H is 0. */
+static void a_floor_too_small_for_the_frames_is_refused(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 2000 };
+    static const struct {
+        const char *options;
+        tlnmf_error error;
+    } cases[] = {{"unlabelled=silent eps=1e-140", TLNMF_OK},
+                 {"unlabelled=silent eps=1e-160", TLNMF_ERR_DATA},
+                 {"eps=1e-300", TLNMF_ERR_DATA}};
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_sound *sound;
+    tlnmf_settings *settings;
+    tlnmf_record *model, *report;
+    double x[SAMPLES], *stems = new_doubles(2 * SAMPLES);
+    for (int t = 0; t < SAMPLES; t++)
+        x[t] = sin(0.3 * t);
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, SAMPLES, 1, 1000.0, &sound));
+    assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "a", 0.8, 1.2));
+    assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, "b", 1.1, 1.5));
+    assert_ok(ctx, tlnmf_settings_create(ctx, "learn", &settings));
+    assert_ok(ctx, tlnmf_learn_sources(ctx, sound, settings, &model));
+    tlnmf_settings_free(settings);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+        assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, cases[i].options));
+        assert_int_equal(tlnmf_separate_array(ctx, model, sound, settings, stems, &report),
+                         cases[i].error);
+        if (cases[i].error != TLNMF_OK)
+            assert_non_null(strstr(tlnmf_message(ctx), "exceed the range of double: use a larger"));
+        for (int t = 0; cases[i].error == TLNMF_OK && t < 2 * SAMPLES; t++)
+            assert_true(isfinite(stems[t]));
+        tlnmf_record_free(report);
+        tlnmf_settings_free(settings);
+    }
+    tlnmf_record_free(model);
+    tlnmf_sound_free(sound);
+    free(stems);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +291,7 @@ int main(void)
         cmocka_unit_test(equal_channels_have_equal_stems),
         cmocka_unit_test(a_subset_of_frames_is_enough),
         cmocka_unit_test(small_sounds_work),
+        cmocka_unit_test(a_floor_too_small_for_the_frames_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
