@@ -469,7 +469,8 @@ typedef int (*tlnmf_save_fn)(const tlnmf_record *state, void *user);
 
 /* tlnmf_fit, tlnmf_diagonalise, tlnmf_compare_ranks and tlnmf_learn_sources with this context save
  * finished units about every `seconds` seconds, and when they are stopped; less often if saving
- * would take more than 1 % of the time. 0: after every unit. */
+ * would take more than 1 % of the time. 0: after every unit. If frames are distributed, only the
+ * first process saves; the others may pass NULL. */
 TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save_fn save_or_null,
                                         void *user);
 /* A start that has run longer than this also saves its iterate (Phi, W, H) from time to time, and a

@@ -362,10 +362,10 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TL_NEED(ctx, bytes);
     *bytes = 0.0;
     TRY(tl_settings_need(ctx, settings, TL_TASK_FIT | TL_TASK_JD));
-    TRY(prepare_quietly(ctx, data, settings, &t));
+    TRY(tl_comm_agree(ctx, data->frames_comm, prepare_quietly(ctx, data, settings, &t)));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
-    if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL)
+    if (tl_units_wanted(ctx, data->frames_comm))
         *bytes += tl_checkpoint_bytes(&plan, data, &t.opt);
     if (settings->eps_check) /* memory of the result, which is kept during the other fits, and of M
                                 x M numbers */

@@ -357,11 +357,11 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     tl_units *u = task->units;
     tl_comm *frames = pool->data->frames_comm;
     char words[128];
-    if (u == NULL) /* on all processes: tl_units_create() */
+    if (u == NULL) /* on all processes that distribute frames: tl_units_create() */
         return TLNMF_OK;
-    c->adds = tl_comm_max(frames, u->ctx.keeping.save != NULL) > 0.0;
     if (frames != NULL && frames->rank > 0) /* one process writes */
         u->ctx.keeping.save = NULL;
+    c->adds = tl_comm_max(frames, u->ctx.keeping.save != NULL) > 0.0;
     tl_slot slots[] = {TL_SLOT(c->H, pool->plan.K * pool->data->N)};
     TRY(TL_ARENA(pool->ctx, "checkpoints", slots, &c->block));
     c->units = u;
