@@ -357,7 +357,7 @@ static tlnmf_error prepare_quietly(tlnmf_ctx *ctx, const tlnmf_data *data,
     tlnmf_ctx quiet = *ctx;
     quiet.log = NULL;
     tlnmf_error error = prepare(&quiet, data, settings, whitens(settings), t);
-    return error == TLNMF_OK ? TLNMF_OK : tl_fail(ctx, error, "%s", quiet.message);
+    return error == TLNMF_OK ? TLNMF_OK : tl_fail_as(ctx, error, &quiet);
 }
 
 tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,

@@ -430,6 +430,7 @@ static void an_error_on_one_process_fails_all(void **state)
         run_parts(2, FORWARDS, parts);
         for (int r = 0; r < 2; r++) {
             assert_int_equal(parts[r].error, cases[i].error);
+            assert_int_equal(tlnmf_last_error(parts[r].ctx), cases[i].error);
             assert_non_null(strstr(parts[r].message, cases[i].message));
             free_part(&parts[r]);
         }
