@@ -424,14 +424,14 @@ TLNMF_API tlnmf_error tlnmf_data_from_neighbours(tlnmf_ctx *ctx, const double *Y
  * weight 0 and H = 0. The data record holds the number `missing`. */
 TLNMF_API tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y,
                                                  const int64_t shape[3], tlnmf_data **out);
-/* Weights of the N frames in C, L and I: not negative, not all 0. Only their ratios matter. NULL
- * removes them. Frames of weight 0 are ignored, and their H is 0. Set weights before threads share
- * the data. */
+/* Weights of the N frames in C, L and I: 0 or at least 1e-150 of the mean, not all 0. Only their
+ * ratios matter. NULL removes them. Frames of weight 0 are ignored, and their H is 0. Set weights
+ * before threads share the data. */
 TLNMF_API tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data,
                                              const double *weights_or_null);
 /* Weights of the M x N entries of V, for tlnmf_fit with method nmf and for tlnmf_apply: 0 ignores
- * an entry, 1 uses it. They must not be negative, and not all 0; for a fit, in no row all 0. NULL
- * removes them. If frames have weights, both are multiplied. */
+ * an entry, 1 uses it. NULL removes them. Times the weights of frames (of mean 1) they must be 0 or
+ * at least 1e-150, and not all 0; for a fit, in no row all 0. */
 TLNMF_API tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data,
                                           const double *mask_or_null);
 /* Gives data the array Y {S, M, N} that they were created from, so that tlnmf_compare_ranks can
@@ -468,8 +468,8 @@ TLNMF_API void tlnmf_data_free(tlnmf_data *data);
 typedef int (*tlnmf_save_fn)(const tlnmf_record *state, void *user);
 
 /* tlnmf_fit, tlnmf_diagonalise, tlnmf_compare_ranks and tlnmf_learn_sources with this context save
- * finished units about every `seconds` seconds, and when they are stopped; less often if saving
- * would take more than 1 % of the time. 0: after every unit. */
+ * finished units every `seconds` seconds (0: after each) and when they are stopped; less often if
+ * saving would take more than 1 % of the time. If frames are distributed, process 0 saves. */
 TLNMF_API void tlnmf_ctx_set_checkpoint(tlnmf_ctx *ctx, double seconds, tlnmf_save_fn save_or_null,
                                         void *user);
 /* A start that has run longer than this also saves its iterate (Phi, W, H) from time to time, and a

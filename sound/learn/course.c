@@ -68,7 +68,8 @@ tlnmf_error tl_blend_learn(tlnmf_ctx *ctx, const tl_sound *sound, const tl_span 
         own.hooks = tl_reuse_hooks(&reuse);
     error =
         tl_with_threads(tl_thread_count(options->set.threads), follow, &(course_job){&course, way});
-    memcpy(ctx->message, own.message, sizeof ctx->message);
+    if (error != TLNMF_OK)
+        tl_fail_as(ctx, error, &own);
     for (int i = 0; i < 2; i++)
         tl_scene_free(&course.scene[i]);
     tl_remix_free(&course.remix);

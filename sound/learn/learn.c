@@ -183,7 +183,7 @@ static tlnmf_error descend(const fit *f, const double *X, const double *identity
     tlnmf_error error = tlnmf_data_from_realisations(
         &whole, X, (int64_t[]){f->block->per_frame, f->band, l->frames}, &data);
     if (error != TLNMF_OK)
-        return tlnmf_fail(l->ctx, error, whole.message);
+        return tl_fail_as(l->ctx, error, &whole);
     error = tl_fit(l->ctx, data, &settings, &start, result);
     tlnmf_data_free(data);
     return error;

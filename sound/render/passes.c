@@ -272,10 +272,8 @@ tlnmf_error tl_passes_advance(tl_passes *l, bool *more)
     l->target = tl_min(l->base + l->round, l->last);
     tl_share_beside(l->count, advance_pass, read_ahead, l); /* each has its own memory */
     for (int64_t i = 0; i < l->count; i++)
-        if (l->pass[i].error != TLNMF_OK) {
-            memcpy(l->ctx->message, l->pass[i].ctx.message, sizeof l->ctx->message);
-            return l->pass[i].error;
-        }
+        if (l->pass[i].error != TLNMF_OK)
+            return tl_fail_as(l->ctx, l->pass[i].error, &l->pass[i].ctx);
     l->ready = l->target;
     return TLNMF_OK;
 }

@@ -12,7 +12,8 @@ static const double factors[FLOORS] = {1.0 / 3.0, 3.0};
 typedef struct floor_check {
     double eps[FLOORS], above[FLOORS], same_atoms[FLOORS];
     bool cancelled;
-    double *dots; /* M x M: scratch */
+    int64_t continued; /* starts of these fits that continued from a saved iterate */
+    double *dots;      /* M x M: scratch */
 } floor_check;
 
 /* Fraction of the energy in rows of the model's Phi that the other Phi also has: the absolute value
@@ -31,7 +32,7 @@ static double same_atoms(const tlnmf_record *model, int64_t M, const double *oth
         total += energy[a];
         found += best > alike ? energy[a] : 0.0;
     }
-    return found / total;
+    return total > 0.0 ? found / total : 1.0; /* the floor hides all data */
 }
 
 /* Fits with floor number i. Computes by how much C at the model's eps rises, and the fraction of
@@ -45,6 +46,7 @@ static tlnmf_error compare(tlnmf_ctx *ctx, tl_search_task how, tl_settings opt,
     opt.eps = check->eps[i] = factors[i] * eps;
     how.section = i == 0 ? "lower" : "higher";
     TRY(tl_fit_as(ctx, &opt, &how, &other));
+    check->continued += other->info.continued;
     check->cancelled = other->info.outcome == TLNMF_OUTCOME_CANCELLED;
     const tl_model_point point = {other->Phi, other->W, other->H, other->info.K, eps};
     tlnmf_error error = tl_evaluate(ctx, how.data, &point, &values, NULL);
@@ -66,6 +68,11 @@ static tlnmf_error put(tlnmf_ctx *ctx, const floor_check *check, tlnmf_record *m
     TRY(tlnmf_record_set_array(ctx, model, "eps_check.eps", check->eps, 1, &count));
     TRY(tlnmf_record_set_array(ctx, model, "eps_check.above_per_entry", check->above, 1, &count));
     TRY(tlnmf_record_set_array(ctx, model, "eps_check.same_atoms", check->same_atoms, 1, &count));
+    if (check->continued > 0) {
+        int64_t before = tlnmf_record_get_integer(model, "continued");
+        TRY(tlnmf_record_set_integer(ctx, model, "continued",
+                                     check->continued + tl_max(before, 0)));
+    }
     return tlnmf_record_set_integer(ctx, model, "eps_check.matters", matters);
 }
 

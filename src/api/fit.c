@@ -98,8 +98,7 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
     t->goal = goals[settings->method];
     if (t->goal == TL_GOAL_AUTO && settings->exchange) /* an exchange runs both methods anyway */
         t->goal = TL_GOAL_TL;
-    TRY(resolve_eps(ctx, data, settings, &t->eps));
-    return check_precision(ctx, data, settings, t->eps);
+    return TLNMF_OK;
 }
 
 static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
@@ -112,16 +111,20 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     TRY(tlnmf_settings_check(ctx, settings));
     if (data->mask != NULL)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "a mask is for method nmf, not for diagonalisation");
-    TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
-    return check_precision(ctx, data, &t->opt, t->eps);
+    return TLNMF_OK;
 }
 
+/* If the fit will whiten the data, its floor is not known yet; eps = infinity stands for it. */
 static tlnmf_error prepare(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
-                           task *t)
+                           bool whitens, task *t)
 {
-    *t = (task){0};
+    *t = (task){.eps = INFINITY};
     TRY(settings->task == TL_TASK_JD ? prepare_diagonalise(ctx, data, settings, t)
                                      : prepare_fit(ctx, data, settings, t));
+    if (!whitens) {
+        TRY(resolve_eps(ctx, data, &t->opt, &t->eps));
+        TRY(check_precision(ctx, data, &t->opt, t->eps));
+    }
     return tl_plan_device(ctx, data, t->goal, &t->opt);
 }
 
@@ -132,7 +135,7 @@ tlnmf_error tl_fit_as(tlnmf_ctx *ctx, const tl_settings *settings, const tl_sear
     tl_search_task search = *how;
     *out = NULL;
     TRY(tl_distribute_agree(ctx, how->data->frames_comm, how->starts_comm,
-                            prepare(ctx, how->data, settings, &t)));
+                            prepare(ctx, how->data, settings, false, &t)));
     bool keeps = t.goal == TL_GOAL_NMF;
     if (t.opt.starts == 0 &&
         tl_starts_are_same(&t.opt, t.goal == TL_GOAL_JD ? 0 : t.opt.k, keeps, how->start))
@@ -270,6 +273,11 @@ static tlnmf_error fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings
     return tl_record_keep_if(error, model);
 }
 
+static bool whitens(const tl_settings *settings)
+{
+    return settings->task == TL_TASK_JD && settings->whiten;
+}
+
 /* Adds Phi P (R x M) and back Phi' (M x R) of a diagonalisation of whitened data. */
 static tlnmf_error put_unmixing(tlnmf_ctx *ctx, int64_t M, int64_t R, const double *P,
                                 const double *back, tlnmf_record *model)
@@ -324,7 +332,7 @@ tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_s
     TL_NEED(ctx, settings);
     tl_caveats caveats = {0};
     tl_warn_of_data(ctx, data, settings, &caveats);
-    if (settings->task == TL_TASK_JD && settings->whiten)
+    if (whitens(settings))
         return diagonalise_whitened(ctx, data, settings, start, &caveats, model);
     return fit(ctx, data, settings, start, TL_TASK_JD, &caveats, model);
 }
@@ -348,8 +356,8 @@ static tlnmf_error prepare_quietly(tlnmf_ctx *ctx, const tlnmf_data *data,
 {
     tlnmf_ctx quiet = *ctx;
     quiet.log = NULL;
-    tlnmf_error error = prepare(&quiet, data, settings, t);
-    return error == TLNMF_OK ? TLNMF_OK : tl_fail(ctx, error, "%s", quiet.message);
+    tlnmf_error error = prepare(&quiet, data, settings, whitens(settings), t);
+    return error == TLNMF_OK ? TLNMF_OK : tl_fail_as(ctx, error, &quiet);
 }
 
 tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *settings,
@@ -362,16 +370,16 @@ tlnmf_error tlnmf_memory(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settin
     TL_NEED(ctx, bytes);
     *bytes = 0.0;
     TRY(tl_settings_need(ctx, settings, TL_TASK_FIT | TL_TASK_JD));
-    TRY(prepare_quietly(ctx, data, settings, &t));
+    TRY(tl_comm_agree(ctx, data->frames_comm, prepare_quietly(ctx, data, settings, &t)));
     tl_plan plan = tl_plan_make(data, &t.opt, t.goal);
     *bytes = tl_plan_bytes(&plan, data, &t.opt, t.eps);
-    if (ctx->keeping.save != NULL || ctx->keeping.resume != NULL)
+    if (tl_units_wanted(ctx, data->frames_comm))
         *bytes += tl_checkpoint_bytes(&plan, data, &t.opt);
     if (settings->eps_check) /* memory of the result, which is kept during the other fits, and of M
                                 x M numbers */
         *bytes += 8.0 * ((double)data->M * (2.0 * (double)data->M + 1.0 + (double)t.opt.k) +
                          (double)t.opt.k * (double)data->N);
-    if (settings->task == TL_TASK_JD && settings->whiten) /* the data again, and M x M arrays */
+    if (whitens(settings)) /* the data again, and M x M arrays */
         *bytes += 8.0 * ((double)data->M * ((double)data->T + 12.0 * (double)data->M) +
                          2.0 * (double)data->N);
     return TLNMF_OK;

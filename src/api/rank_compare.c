@@ -102,11 +102,12 @@ static tlnmf_error prepare(tl_comparison *c, const tl_settings *settings, const 
 
 static tlnmf_error check_frames(const tl_comparison *c)
 {
-    if (c->table[c->tables - 1].kind == TL_RANK_ENTRIES && c->data->N < TL_RANK_LEAST_FRAMES)
+    if (c->table[c->tables - 1].kind == TL_RANK_ENTRIES &&
+        count_frames(c->data) < TL_RANK_LEAST_FRAMES)
         return tl_fail(c->ctx, TLNMF_ERR_DATA,
                        "comparing several k holds out entries of V, which requires at least %d "
-                       "frames: use a single k",
-                       TL_RANK_LEAST_FRAMES);
+                       "frames%s: use a single k",
+                       TL_RANK_LEAST_FRAMES, c->data->weighted ? " that have a weight" : "");
     return TLNMF_OK;
 }
 

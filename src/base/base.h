@@ -46,6 +46,9 @@ struct tlnmf_ctx {
 tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same with the message of a copy of the context. */
+tlnmf_error tl_fail_as(tlnmf_ctx *ctx, tlnmf_error error, const tlnmf_ctx *copy);
+
 /* Returns the error from the calling function, if there is one. */
 #define TRY(call)                        \
     do {                                 \

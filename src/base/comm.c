@@ -128,7 +128,7 @@ static tlnmf_error pass_on(tlnmf_ctx *ctx, tl_comm *comm, tlnmf_error error, int
     for (int i = 0; length + i < TL_MESSAGE; i++)
         ctx->message[length + i] = (char)(unsigned char)packed[1 + i];
     ctx->message[TL_MESSAGE - 1] = '\0';
-    return (tlnmf_error)packed[0];
+    return ctx->error = (tlnmf_error)packed[0];
 }
 
 tlnmf_error tl_comm_agree(tlnmf_ctx *ctx, tl_comm *comm, tlnmf_error error)

@@ -185,6 +185,11 @@ tlnmf_error tl_fail(tlnmf_ctx *ctx, tlnmf_error error, const char *format, ...)
     return error;
 }
 
+tlnmf_error tl_fail_as(tlnmf_ctx *ctx, tlnmf_error error, const tlnmf_ctx *copy)
+{
+    return tl_fail(ctx, error, "%s", copy->message);
+}
+
 void tl_note_null(tlnmf_ctx *ctx, const char *argument)
 {
     if (ctx != NULL)

@@ -218,6 +218,12 @@ bool tl_poll(tl_monitor *m)
     return tl_stopped(m) != TLNMF_OUTCOME_NOT_RUN;
 }
 
+/* A caller's count of units; 0 if it is NaN or negative. */
+static int64_t whole(double x)
+{
+    return x > 0.0 ? (int64_t)fmin(x, 0x1p62) : 0;
+}
+
 bool tl_poll_at(tl_monitor *m, const char *stage, double done, double total)
 {
     double time;
@@ -225,8 +231,8 @@ bool tl_poll_at(tl_monitor *m, const char *stage, double done, double total)
         return false;
     if (is_due(m, &time)) {
         tl_progress progress = tl_progress_of(stage);
-        progress.iteration = (int64_t)done;
-        progress.iterations = (int64_t)total;
+        progress.iteration = whole(done);
+        progress.iterations = whole(total);
         progress.done = total > 0.0 ? done / total : NAN;
         tl_monitor_set(m, &progress);
         look(m, time);

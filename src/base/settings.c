@@ -190,18 +190,15 @@ static bool parse_real(const char *text, double *x)
     return end != text && *end == '\0';
 }
 
-/* The shortest of %.15g, %.16g and %.17g that reads back as x. `size` of 32 is enough. */
-static void format_real(double x, char *text, size_t size)
+void tl_format_real(double x, int most, char text[TL_WORD])
 {
-    char digits[32];
     neutral n = enter();
-    for (int count = 15; count <= 17; count++) {
-        snprintf(digits, sizeof digits, "%.*g", count, x);
-        if (strtod(digits, NULL) == x)
+    for (int count = 15; count <= most; count++) {
+        snprintf(text, TL_WORD, "%.*g", count, x);
+        if (strtod(text, NULL) == x)
             break;
     }
     leave(n);
-    snprintf(text, size, "%s", digits);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -261,7 +258,7 @@ static void write_value(const tl_settings *settings, const option *o, char *buff
     } else if (o->kind == TLNMF_OPTION_SEED) {
         snprintf(buffer, size, "%llu", (unsigned long long)*(const uint64_t *)at);
     } else {
-        format_real(get_number(settings, o), buffer, size);
+        tl_format_real(get_number(settings, o), 17, buffer);
     }
 }
 
@@ -435,8 +432,8 @@ tlnmf_error tlnmf_settings_set_integer(tlnmf_ctx *ctx, tl_settings *settings, co
 tlnmf_error tlnmf_settings_set_real(tlnmf_ctx *ctx, tl_settings *settings, const char *name,
                                     double value)
 {
-    char text[40];
-    format_real(value, text, sizeof text);
+    char text[TL_WORD];
+    tl_format_real(value, 17, text);
     return tlnmf_settings_set_text(ctx, settings, name, text);
 }
 

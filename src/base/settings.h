@@ -117,6 +117,9 @@ tlnmf_error tl_settings_need(tlnmf_ctx *ctx, const tl_settings *settings, int ta
 /* The word of a choice, e.g. "jd"; "" if there is no such choice. */
 enum { TL_WORD = 32 };
 const char *tl_option_word(tl_task task, const char *option, int32_t choice, char word[TL_WORD]);
+/* A number with a decimal point in every locale: the shortest of %.15g, %.16g, .. that reads back
+ * as x, or the one with `most` digits. */
+void tl_format_real(double x, int most, char text[TL_WORD]);
 /* The choice of a word, or -1. */
 int32_t tl_option_choice(tl_task task, const char *option, const char *word);
 

@@ -504,10 +504,8 @@ tlnmf_error tl_concurrently(tlnmf_ctx *ctx, int64_t at_once, int64_t count, tl_c
         t.own[i] = *ctx;
     tl_share_among(at_once, count, do_task, &t);
     for (int64_t i = count - 1; i >= 0; i--)
-        if (t.error[i] != TLNMF_OK) {
-            error = t.error[i];
-            memcpy(ctx->message, t.own[i].message, sizeof ctx->message);
-        }
+        if (t.error[i] != TLNMF_OK)
+            error = tl_fail_as(ctx, t.error[i], &t.own[i]);
     tl_release(&ctx->hooks, memory);
     return error;
 }

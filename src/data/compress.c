@@ -201,10 +201,8 @@ static tlnmf_error compress_groups(workshop *w)
     const tl_making *r = w->r;
     tl_share_among(w->benches, (r->N + GROUP - 1) / GROUP, compress_group, w);
     for (int64_t i = 0; i < w->benches; i++)
-        if (w->bench[i].error != TLNMF_OK) {
-            memcpy(r->ctx->message, w->bench[i].ctx.message, sizeof r->ctx->message);
-            return w->bench[i].error;
-        }
+        if (w->bench[i].error != TLNMF_OK)
+            return tl_fail_as(r->ctx, w->bench[i].error, &w->bench[i].ctx);
     return TLNMF_OK;
 }
 

@@ -83,7 +83,8 @@ int64_t tl_data_replicates(const tlnmf_data *data);
 
 /* The sum of the weights of all entries of V, on all processes: M N without a mask. */
 double tl_data_entries(const tlnmf_data *data);
-/* An error if an entry of V has no data in any frame: a fit could not determine its row of W. */
+/* An error if an entry of V has no data in any frame that has a weight: a fit could not determine
+ * its row of W. */
 tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data);
 
 /* The `count` frames whose numbers `frames` lists in ascending order, with their weights.

@@ -91,18 +91,16 @@ tlnmf_error tlnmf_data_set_realisations(tlnmf_ctx *ctx, tlnmf_data *data, const 
 {
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, data);
-    data->Y = NULL;
-    if (Y == NULL)
-        return TLNMF_OK;
-    TL_NEED(ctx, shape);
-    if (!fits(data, shape))
+    if (Y != NULL)
+        TL_NEED(ctx, shape);
+    if (Y != NULL && !fits(data, shape))
         return tl_fail(ctx, TLNMF_ERR_SHAPE,
                        "%lld realisations of %lld frames of length %lld cannot come from an array "
                        "(%lld, %lld, %lld)",
                        (long long)data->S, (long long)data->N, (long long)data->M,
                        (long long)shape[0], (long long)shape[1], (long long)shape[2]);
     data->Y = Y;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; Y != NULL && i < 3; i++)
         data->made_of[i] = shape[i];
     return TLNMF_OK;
 }

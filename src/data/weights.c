@@ -4,27 +4,85 @@
 #include <float.h>
 #include <math.h>
 
-/* B_mn = weight_n mask_mn, in a new block; B = NULL if all are 1. */
-static tlnmf_error lay_out(tlnmf_ctx *ctx, tlnmf_data *data, const double *mask)
+/* The weights that data will have: B_mn = weight_n mask_mn and its factors. Those that are all 1
+ * are NULL. */
+typedef struct entry_weights {
+    bool weighted;
+    double *weight, *mask, *B;
+    void *block;
+} entry_weights;
+
+static tlnmf_error reserve(tlnmf_ctx *ctx, const tlnmf_data *data, bool weighted, bool masked,
+                           entry_weights *w)
 {
     int64_t M = data->M, N = data->N;
-    double *B, *kept;
-    void *block = NULL;
-    bool any = data->weighted || mask != NULL;
-    if (any) {
-        /* a process without frames also has a B */
-        tl_slot table[] = {TL_SLOT(B, M * tl_max(N, 1)), TL_SLOT(kept, mask != NULL ? M * N : 0)};
-        TRY(TL_ARENA(ctx, "the weights of the entries", table, &block));
-        for (int64_t i = 0; i < M * N; i++) {
-            B[i] = (mask != NULL ? mask[i] : 1.0) * (data->weighted ? data->weight[i % N] : 1.0);
-            if (mask != NULL)
-                kept[i] = mask[i];
-        }
+    *w = (entry_weights){.weighted = weighted};
+    if (!weighted && !masked)
+        return TLNMF_OK;
+    /* a process without frames also has a B */
+    tl_slot table[] = {TL_SLOT(w->B, M * tl_max(N, 1)), TL_SLOT(w->weight, weighted ? N : 0),
+                       TL_SLOT(w->mask, masked ? M * N : 0)};
+    return TL_ARENA(ctx, "the weights of the entries", table, &w->block);
+}
+
+/* Smaller weights are refused, because their squares would underflow in the solvers. */
+static const double LEAST = 1e-150;
+
+static tlnmf_error refuse(tlnmf_ctx *ctx, const tlnmf_data *data, bool masked, int64_t i)
+{
+    long long m = i / data->N, n = data->first + i % data->N;
+    if (masked)
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the weight of row %lld, frame %lld is below %g: use 0 or a larger weight",
+                       m, n, LEAST);
+    return tl_fail(
+        ctx, TLNMF_ERR_DATA,
+        "the weight of frame %lld is below %g of the mean weight: use 0 or a larger weight", n,
+        LEAST);
+}
+
+/* Sets B and its copy of the mask. The weights of frames are there, and their mean is 1. */
+static tlnmf_error fill(tlnmf_ctx *ctx, const tlnmf_data *data, const double *mask,
+                        entry_weights *w)
+{
+    int64_t N = data->N, size = data->M * N;
+    double sum = 0.0;
+    if (w->B == NULL)
+        return TLNMF_OK;
+    for (int64_t i = 0; i < size; i++) {
+        w->B[i] = (mask != NULL ? mask[i] : 1.0) * (w->weighted ? w->weight[i % N] : 1.0);
+        if (mask != NULL)
+            w->mask[i] = mask[i];
+        sum += w->B[i];
     }
-    tl_release(&data->hooks, data->B_block); /* this block may hold `mask` */
-    data->B_block = block;
-    data->B = any ? B : NULL;
-    data->mask = mask != NULL ? kept : NULL;
+    if (mask != NULL && !(sum > 0.0 && sum <= DBL_MAX))
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the mask times the weights of the frames sums to %g: it must be positive "
+                       "and finite",
+                       sum);
+    for (int64_t i = 0; i < size; i++)
+        if (w->B[i] < LEAST && (mask == NULL || mask[i] > 0.0) &&
+            (!w->weighted || w->weight[i % N] > 0.0))
+            return refuse(ctx, data, mask != NULL, i);
+    return TLNMF_OK;
+}
+
+/* The data have the new weights if all processes could make theirs. */
+static tlnmf_error finish(tlnmf_ctx *ctx, tlnmf_error error, const entry_weights *w,
+                          tlnmf_data *data)
+{
+    error = tl_comm_agree(ctx, data->frames_comm, error);
+    if (error != TLNMF_OK) {
+        tl_release(&data->hooks, w->block);
+        return error;
+    }
+    tl_release(&data->hooks, data->B_block);
+    data->B_block = w->block;
+    data->weighted = w->weighted;
+    data->B = w->B;
+    data->mask = w->mask;
+    if (w->weighted)
+        tl_copy(data->weight, w->weight, data->N);
     return TLNMF_OK;
 }
 
@@ -34,6 +92,7 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
     double sum = 0.0;
     bool complete = true;
     tlnmf_error error = TLNMF_OK;
+    entry_weights made;
     for (int64_t n = 0; n < N; n++)
         complete = complete && data->present[n] == 0.0;
     complete = tl_comm_max(data->frames_comm, complete ? 0.0 : 1.0) == 0.0;
@@ -52,18 +111,21 @@ tlnmf_error tl_data_weigh(tlnmf_ctx *ctx, tlnmf_data *data, const double *weight
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "the weights of the frames have the mean %g: it must be positive and finite",
                        sum);
-    data->weighted = weights != NULL || !complete;
-    for (int64_t n = 0; n < N; n++)
-        data->weight[n] =
-            (weights != NULL ? weights[n] : 1.0) * (complete ? 1.0 : data->present[n]) / sum;
-    return tl_comm_agree(ctx, data->frames_comm, lay_out(ctx, data, data->mask));
+    error = reserve(ctx, data, weights != NULL || !complete, data->mask != NULL, &made);
+    if (error == TLNMF_OK) {
+        for (int64_t n = 0; made.weighted && n < N; n++)
+            made.weight[n] =
+                (weights != NULL ? weights[n] : 1.0) * (complete ? 1.0 : data->present[n]) / sum;
+        error = fill(ctx, data, data->mask, &made);
+    }
+    return finish(ctx, error, &made, data);
 }
 
 tlnmf_error tl_data_take_weights(tlnmf_ctx *ctx, const tlnmf_data *from, const int64_t *frames,
                                  tlnmf_data *to)
 {
     double sum = 0.0;
-    to->weighted = from->weighted;
+    entry_weights made;
     if (!from->weighted)
         return TLNMF_OK;
     for (int64_t i = 0; i < to->N; i++)
@@ -71,11 +133,12 @@ tlnmf_error tl_data_take_weights(tlnmf_ctx *ctx, const tlnmf_data *from, const i
     if (!(sum > 0.0))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the weights of %lld selected frames are all 0",
                        (long long)to->N);
+    TRY(reserve(ctx, to, true, false, &made));
     for (int64_t i = 0; i < to->N; i++) {
-        to->weight[i] = from->weight[frames[i]] / sum;
+        made.weight[i] = from->weight[frames[i]] / sum;
         to->present[i] = from->present[frames[i]];
     }
-    return lay_out(ctx, to, NULL);
+    return finish(ctx, fill(ctx, to, NULL, &made), &made, to);
 }
 
 tlnmf_error tlnmf_data_set_weights(tlnmf_ctx *ctx, tlnmf_data *data, const double *weights)
@@ -123,7 +186,14 @@ tlnmf_error tlnmf_data_set_mask(tlnmf_ctx *ctx, tlnmf_data *data, const double *
     if (mask != NULL && !(sum > 0.0 && sum <= DBL_MAX))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the mask sums to %g: it must be positive and finite",
                        sum);
-    TRY(lay_out(ctx, data, mask));
+    entry_weights made;
+    tlnmf_error error = reserve(ctx, data, data->weighted, mask != NULL, &made);
+    if (error == TLNMF_OK) {
+        if (data->weighted)
+            tl_copy(made.weight, data->weight, data->N);
+        error = fill(ctx, data, mask, &made);
+    }
+    TRY(finish(ctx, error, &made, data));
     return count_missing_powers(ctx, data);
 }
 
@@ -132,12 +202,12 @@ tlnmf_error tl_data_check_mask(tlnmf_ctx *ctx, const tlnmf_data *data)
     for (int64_t m = 0; data->mask != NULL && m < data->M; m++) {
         bool any = false;
         for (int64_t n = 0; n < data->N; n++)
-            any = any || data->mask[m * data->N + n] > 0.0;
+            any = any || data->B[m * data->N + n] > 0.0;
         if (!any)
             return tl_fail(ctx, TLNMF_ERR_DATA,
                            "entry %lld of the frames of V has no data: it is missing or masked in "
-                           "all of them. Omit the entry or change the mask",
-                           (long long)m);
+                           "all of them%s. Omit the entry or change the mask",
+                           (long long)m, data->weighted ? " that have a weight" : "");
     }
     return TLNMF_OK;
 }
@@ -167,11 +237,11 @@ tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof)
                        (long long)most);
     if (data->S < 1)
         return tl_fail(ctx, TLNMF_ERR_DATA, "dof is for powers, not for covariances");
+    TRY(tlnmf_record_set_integer(ctx, data->record, "dof", dof));
     for (int64_t n = 0; n < data->N; n++)
         data->present[n] *= (double)dof / (double)data->dof;
     data->S = data->S / data->dof * dof;
     data->dof = dof;
-    TRY(tlnmf_record_set_integer(ctx, data->record, "dof", dof));
     return data->mask != NULL ? count_missing_powers(ctx, data) : TLNMF_OK;
 }
 

@@ -356,20 +356,20 @@ tlnmf_error tl_checkpoint_create(tl_pool *pool, const tl_search_task *task)
     tl_checkpoint *c = &pool->checkpoint;
     tl_units *u = task->units;
     tl_comm *frames = pool->data->frames_comm;
-    char words[128];
-    if (u == NULL) /* on all processes: tl_units_create() */
+    char words[128], eps[TL_WORD];
+    if (u == NULL) /* on all processes that distribute frames: tl_units_create() */
         return TLNMF_OK;
-    c->adds = tl_comm_max(frames, u->ctx.keeping.save != NULL) > 0.0;
     if (frames != NULL && frames->rank > 0) /* one process writes */
         u->ctx.keeping.save = NULL;
+    c->adds = tl_comm_max(frames, u->ctx.keeping.save != NULL) > 0.0;
     tl_slot slots[] = {TL_SLOT(c->H, pool->plan.K * pool->data->N)};
     TRY(TL_ARENA(pool->ctx, "checkpoints", slots, &c->block));
     c->units = u;
     c->section = task->section;
     c->stage = -1;
     /* eps of distributed frames is a mean over processes: its last bit depends on their number */
-    snprintf(words, sizeof words, "engine=%s eps=%.15g", pool->plan.engine->name,
-             frames == NULL ? task->eps : 0.0);
+    tl_format_real(frames == NULL ? task->eps : 0.0, 15, eps);
+    snprintf(words, sizeof words, "engine=%s eps=%s", pool->plan.engine->name, eps);
     TRY(tl_checkpoint_identify(pool->ctx, u, c->section, pool->data, &pool->starts.given, task->opt,
                                words));
     if (strcmp(c->section, u->section) == 0) /* the callers of other fits count the time */

@@ -102,10 +102,8 @@ static tlnmf_error create_workers(tl_pool *pool)
     TRY(TL_ARENA(pool->ctx, "the workers", table, &pool->block));
     tl_share(plan->workers, 1, create_one, &c);
     for (int i = 0; i < plan->workers; i++)
-        if (pool->worker[i].create_error != TLNMF_OK) {
-            memcpy(pool->ctx->message, pool->worker[i].ctx.message, sizeof pool->ctx->message);
-            return pool->worker[i].create_error;
-        }
+        if (pool->worker[i].create_error != TLNMF_OK)
+            return tl_fail_as(pool->ctx, pool->worker[i].create_error, &pool->worker[i].ctx);
     return TLNMF_OK;
 }
 
@@ -383,10 +381,8 @@ static void run_one(int64_t i, int64_t last, void *arg)
     tlnmf_error error = run_start(pool, r->batch, w, p);
     pthread_mutex_lock(&pool->monitor->lock);
     w->busy = false;
-    if (error != TLNMF_OK) {
-        r->failed = error;
-        memcpy(pool->ctx->message, w->ctx.message, sizeof pool->ctx->message);
-    }
+    if (error != TLNMF_OK)
+        r->failed = tl_fail_as(pool->ctx, error, &w->ctx);
     pthread_mutex_unlock(&pool->monitor->lock);
 }
 

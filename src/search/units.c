@@ -137,12 +137,16 @@ static tlnmf_error agree(tlnmf_ctx *ctx, const tlnmf_record *state, tl_comm *fra
                    "the processes resume from different checkpoints: all must see the same files");
 }
 
+bool tl_units_wanted(const tlnmf_ctx *ctx, tl_comm *frames_comm)
+{
+    bool here = ctx->keeping.save != NULL || ctx->keeping.resume != NULL;
+    return tl_comm_max(frames_comm, here) > 0.0;
+}
+
 static tlnmf_error create(tlnmf_ctx *ctx, tl_units **out)
 {
     void *block;
     tl_slot slots[] = {TL_SLOT(*out, 1)};
-    if (ctx->keeping.save == NULL && ctx->keeping.resume == NULL)
-        return TLNMF_OK;
     TRY(TL_ARENA(ctx, "checkpoints", slots, &block));
     tl_units *u = *out;
     u->ctx = *ctx;
@@ -157,7 +161,10 @@ tlnmf_error tl_units_create(tlnmf_ctx *ctx, tl_comm *frames_comm, tl_comm *start
                             tl_units **out)
 {
     *out = NULL;
-    tlnmf_error error = tl_distribute_agree(ctx, frames_comm, starts_comm, create(ctx, out));
+    tlnmf_error error = TLNMF_OK;
+    if (tl_units_wanted(ctx, frames_comm))
+        error = create(ctx, out);
+    error = tl_distribute_agree(ctx, frames_comm, starts_comm, error);
     if (error == TLNMF_OK) {
         const tlnmf_record *state = *out != NULL ? (*out)->record : NULL;
         error = tl_distribute_agree(ctx, frames_comm, starts_comm,

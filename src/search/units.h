@@ -25,8 +25,10 @@ typedef struct tl_units {
     double before, since; /* seconds of the runs before this one; when this one began */
 } tl_units;
 
+/* Whether a context saves or resumes: that of this process or of one that shares its frames. */
+bool tl_units_wanted(const tlnmf_ctx *ctx, tlnmf_comm *frames_comm);
 /* Reads the state to resume, which must be the same on all processes that distribute frames or
- * starts. *out stays NULL if the context neither saves nor resumes. */
+ * starts. *out is NULL if tl_units_wanted() is false. */
 tlnmf_error tl_units_create(tlnmf_ctx *ctx, tlnmf_comm *frames_comm, tlnmf_comm *starts_comm,
                             tl_units **out);
 void tl_units_free(tl_units *u);

@@ -130,6 +130,7 @@ static void fail_each(tlnmf_error (*live)(tlnmf_ctx *ctx), int64_t least)
         } else {
             assert_int_equal(error, TLNMF_ERR_MEMORY);
             assert_true(ctx == NULL || strstr(tlnmf_message(ctx), "no memory for ") != NULL);
+            assert_true(ctx == NULL || tlnmf_last_error(ctx) == error);
         }
         tlnmf_ctx_free(ctx);
         assert_int_equal(m.alive, 0);

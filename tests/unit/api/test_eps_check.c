@@ -153,12 +153,62 @@ static void a_resumed_run_also_checks(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* Keeps the states until one has an iterate of the first additional fit. */
+static int keep_an_iterate(const tlnmf_record *state, void *user)
+{
+    keep(state, user);
+    return tlnmf_record_has(state, "lower.0.start.0");
+}
+
+/* The model counts the starts of the check that continue from a saved iterate. */
+static void continued_checks_are_counted(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data = small_data(ctx);
+    tlnmf_record *last = NULL;
+    tlnmf_ctx_set_iterate_after(ctx, 0.0);
+    tlnmf_ctx_set_checkpoint(ctx, 0.0, keep_an_iterate, &last);
+    tlnmf_record *whole = fit(ctx, data, "k=2 method=nmf J=30 tol=0 grad-tol=0 eps-check=1", 0.0);
+    assert_int_equal(tlnmf_record_type(whole, "continued"), TLNMF_TYPE_NONE);
+    assert_non_null(last);
+    assert_true(tlnmf_record_has(last, "lower.0.start.0"));
+    tlnmf_ctx_set_checkpoint(ctx, 0.0, NULL, NULL);
+    tlnmf_ctx_set_resume(ctx, last);
+    tlnmf_record *again = fit(ctx, data, "k=2 method=nmf J=30 tol=0 grad-tol=0 eps-check=1", 0.0);
+    assert_int_equal(tlnmf_record_get_integer(again, "continued"), 1);
+    tlnmf_record_free(again);
+    tlnmf_record_free(whole);
+    tlnmf_record_free(last);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* Then the floor does not matter, and no number is NaN. */
+static void the_floor_may_hide_all_data(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data = small_data(ctx);
+    tlnmf_record *model = fit(ctx, data, "k=2 method=tl J=20 eps-check=1", 1e30);
+    for (int f = 0; f < 2; f++) {
+        assert_true(array(model, "eps_check.same_atoms")[f] == 1.0);
+        assert_near(array(model, "eps_check.above_per_entry")[f], 0.0, 1e-9);
+    }
+    assert_int_equal(tlnmf_record_get_integer(model, "eps_check.matters"), 0);
+    tlnmf_record_free(model);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(neighbours_match_separate_fits),
         cmocka_unit_test(a_cancelled_check_has_no_result),
         cmocka_unit_test(a_resumed_run_also_checks),
+        cmocka_unit_test(continued_checks_are_counted),
+        cmocka_unit_test(the_floor_may_hide_all_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,8 +70,51 @@ static void numbers_have_a_point(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* Keeps the last state. */
+static int keep(const tlnmf_record *state, void *user)
+{
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_record **last = user;
+    tlnmf_record_free(*last);
+    assert_ok(ctx, tlnmf_record_create(ctx, last));
+    assert_ok(ctx, tlnmf_join_states(ctx, *last, state));
+    tlnmf_ctx_free(ctx);
+    return 0;
+}
+
+/* A host with a decimal comma resumes the checkpoint of one without. */
+static void checkpoints_have_a_point(void **state)
+{
+    (void)state;
+    enum { M = 4, N = 12 };
+    double Y[M * N];
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_settings *settings;
+    tlnmf_record *model, *last = NULL;
+    for (int i = 0; i < M * N; i++)
+        Y[i] = sin(0.7 * i * i);
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    assert_ok(ctx, tlnmf_settings_create(ctx, "fit", &settings));
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "k=2 J=10"));
+    assert_non_null(setlocale(LC_NUMERIC, "C"));
+    tlnmf_ctx_set_checkpoint(ctx, 0.0, keep, &last);
+    assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
+    tlnmf_record_free(model);
+    assert_non_null(last);
+    if (enter_comma_locale()) {
+        tlnmf_ctx_set_resume(ctx, last);
+        assert_ok(ctx, tlnmf_fit(ctx, data, settings, NULL, &model));
+        tlnmf_record_free(model);
+    }
+    tlnmf_record_free(last);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_have_a_point)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_have_a_point),
+                                       cmocka_unit_test(checkpoints_have_a_point)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -294,6 +294,7 @@ static void one_realisation_has_two_tables(void **state)
     check_table(ranks, 1);
     tlnmf_record_free(ranks);
     assert_int_equal(tlnmf_data_set_realisations(w.ctx, w.data, w.Y, NULL), TLNMF_ERR_ARGUMENT);
+    assert_true(w.data->Y == w.Y);                                            /* as before */
     assert_ok(w.ctx, tlnmf_data_set_realisations(w.ctx, w.data, NULL, NULL)); /* removes them */
     ranks = compare(&w, "method=jd", NULL, NULL);
     assert_string_equal(tlnmf_record_get_text(ranks, "rank_by"), "entries");
@@ -512,15 +513,23 @@ static void invalid_comparisons_are_refused(void **state)
                   empty[3] = {0, M, N};
     const int64_t *const wrong[] = {longer, fewer, more, empty};
     for (int i = 0; i < 4; i++)
-        assert_int_equal(tlnmf_data_set_realisations(w.ctx, w.data, w.Y, wrong[i]),
-                         TLNMF_ERR_SHAPE);
+        assert_int_equal(tlnmf_data_set_realisations(w.ctx, w.data, x, wrong[i]), TLNMF_ERR_SHAPE);
     assert_string_equal(tlnmf_message(w.ctx), "2 realisations of 41 frames of length 4 cannot "
                                               "come from an array (0, 4, 41)");
+    assert_true(w.data->Y == w.Y); /* as before */
     tlnmf_data_free(w.data);
     w.data = data_of(w.ctx, w.Y, 1, M, 9);
     refuse(&w, fine, NULL, TLNMF_ERR_DATA,
            "comparing several k holds out entries of V, which requires at least 10 frames: use a "
            "single k");
+    tlnmf_data_free(w.data);
+    w.data = data_of(w.ctx, w.Y, 1, M, N);
+    for (int n = 9; n < N; n++)
+        mask[n] = 0.0;
+    assert_ok(w.ctx, tlnmf_data_set_weights(w.ctx, w.data, mask));
+    refuse(&w, fine, NULL, TLNMF_ERR_DATA,
+           "comparing several k holds out entries of V, which requires at least 10 frames that "
+           "have a weight: use a single k");
     tlnmf_settings *other;
     tlnmf_record *ranks;
     assert_ok(w.ctx, tlnmf_settings_create(w.ctx, "jd", &other));

@@ -164,6 +164,30 @@ static void rank_deficient_covariances(void **state)
     free(x);
 }
 
+/* Precision mixed limits the range of the whitened data, not of the data. */
+static void data_of_a_large_range_are_whitened(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double Y[M * N], bytes;
+    for (int i = 0; i < M * N; i++)
+        Y[i] = pow(10.0, i * 7 % 13) * sin(i + 1.0);
+    tlnmf_data *data = data_of(ctx, Y, 1, M, N);
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    assert_ok(ctx, tlnmf_settings_create(ctx, "jd", &settings));
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "precision=mixed eps=0.0025 J=5"));
+    assert_int_equal(tlnmf_memory(ctx, data, settings, &bytes), TLNMF_ERR_OPTION);
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "whiten"));
+    assert_ok(ctx, tlnmf_memory(ctx, data, settings, &bytes));
+    assert_true(bytes > 0.0);
+    assert_ok(ctx, tlnmf_diagonalise(ctx, data, settings, NULL, &model));
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
 static void rank_needs_whitening(void **state)
 {
     (void)state;
@@ -183,6 +207,7 @@ int main(void)
         cmocka_unit_test(the_mixing_is_found),
         cmocka_unit_test(a_singular_mixture_is_refused),
         cmocka_unit_test(rank_deficient_covariances),
+        cmocka_unit_test(data_of_a_large_range_are_whitened),
         cmocka_unit_test(rank_needs_whitening),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@ typedef struct part {
     unsigned char **state; /* process 0: the packed state number `save_after` */
     size_t *state_size;
     int64_t save_after;
+    double bytes; /* of tlnmf_memory() */
     const tlnmf_record *resume;
     tlnmf_error error;
     char message[512];
@@ -64,6 +65,8 @@ static tlnmf_error fit(part *p)
     if (p->save_after > 0)
         tlnmf_ctx_set_checkpoint(p->ctx, 0.0, save_state, p);
     tlnmf_ctx_set_resume(p->ctx, p->resume);
+    if (error == TLNMF_OK)
+        error = tlnmf_memory(p->ctx, data, settings, &p->bytes);
     if (error == TLNMF_OK && strcmp(of->task, "jd") == 0)
         error = tlnmf_diagonalise(p->ctx, data, settings, NULL, &p->model);
     else if (error == TLNMF_OK)
@@ -359,6 +362,43 @@ static void other_processes_resume(void **state)
     free(Y);
 }
 
+/* The first process saves if it has a save function, whether the others have one or not. */
+static void only_the_first_process_saves(void **state)
+{
+    (void)state;
+    enum { SIZE = 3 };
+    static const char *const options[] = {"k", "2", "starts", "2", "J", "20", NULL};
+    static const int savers[] = {7, 1, 5, 6}; /* bits: the processes with a save function */
+    double *Y = new_Y(2, 9, 30), C = 0.0, bytes[SIZE] = {0.0};
+    const whole of = {2, 9, 30, Y, "fit", options};
+    for (size_t i = 0; i < sizeof savers / sizeof *savers; i++) {
+        part parts[SIZE];
+        unsigned char *saved = NULL;
+        size_t size = 0;
+        for (int r = 0; r < SIZE; r++)
+            parts[r] = (part){.of = &of,
+                              .first = 10 * r,
+                              .count = 10,
+                              .save_after = (savers[i] >> r & 1) != 0 ? 2 : 0,
+                              .state = r == 0 ? &saved : NULL,
+                              .state_size = &size};
+        run_parts(SIZE, FORWARDS, parts);
+        for (int r = 0; r < SIZE; r++) {
+            assert_int_equal(parts[r].error, TLNMF_OK);
+            if (i == 0)
+                bytes[r] = parts[r].bytes;
+            assert_true(parts[r].bytes == bytes[r]);
+        }
+        assert_int_equal(saved != NULL, savers[i] & 1);
+        C = i == 0 ? tlnmf_record_get_real(parts[0].model, "C") : C;
+        assert_true(tlnmf_record_get_real(parts[0].model, "C") == C);
+        for (int r = 0; r < SIZE; r++)
+            free_part(&parts[r]);
+        free(saved);
+    }
+    free(Y);
+}
+
 /* Bad data on one process, data of different shapes, and no data at all: all processes report the
  * same error. */
 static void an_error_on_one_process_fails_all(void **state)
@@ -390,6 +430,7 @@ static void an_error_on_one_process_fails_all(void **state)
         run_parts(2, FORWARDS, parts);
         for (int r = 0; r < 2; r++) {
             assert_int_equal(parts[r].error, cases[i].error);
+            assert_int_equal(tlnmf_last_error(parts[r].ctx), cases[i].error);
             assert_non_null(strstr(parts[r].message, cases[i].message));
             free_part(&parts[r]);
         }
@@ -408,6 +449,7 @@ int main(void)
         cmocka_unit_test(minima_match_one_process),
         cmocka_unit_test(a_stop_on_one_process_stops_all),
         cmocka_unit_test(other_processes_resume),
+        cmocka_unit_test(only_the_first_process_saves),
         cmocka_unit_test(an_error_on_one_process_fails_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -129,6 +129,33 @@ static void other_libraries_poll(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+static int note_iterations(const tlnmf_record *progress, void *user)
+{
+    int64_t *iterations = user;
+    iterations[0] = tlnmf_record_get_integer(progress, "iteration");
+    iterations[1] = tlnmf_record_get_integer(progress, "iterations");
+    return 0;
+}
+
+/* Counts that no integer can hold. */
+static void polls_accept_any_count(void **state)
+{
+    (void)state;
+    static const double counts[][2] = {
+        {(double)NAN, 2.0}, {-1e300, (double)NAN}, {1e300, INFINITY}};
+    static const int64_t expected[][2] = {{0, 2}, {0, 0}, {INT64_MAX / 2 + 1, INT64_MAX / 2 + 1}};
+    tlnmf_ctx *ctx = new_ctx();
+    int64_t iterations[2];
+    ctx->monitor->every = 0.0;
+    tlnmf_ctx_set_progress(ctx, note_iterations, iterations);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        assert_int_equal(tlnmf_poll(ctx, "read", counts[i][0], counts[i][1]), 0);
+        assert_int_equal(iterations[0], expected[i][0]);
+        assert_int_equal(iterations[1], expected[i][1]);
+    }
+    tlnmf_ctx_free(ctx);
+}
+
 static int poll_again(const tlnmf_record *progress, void *user)
 {
     (void)progress;
@@ -366,6 +393,7 @@ int main(void)
         cmocka_unit_test(every_poll_can_stop_new_data),
         cmocka_unit_test(nested_calls_have_their_own_deadlines),
         cmocka_unit_test(other_libraries_poll),
+        cmocka_unit_test(polls_accept_any_count),
         cmocka_unit_test(a_progress_function_may_poll),
         cmocka_unit_test(cancelling_a_later_start_is_reported),
         cmocka_unit_test(time_ends_a_run),

@@ -1,4 +1,5 @@
 /* Weights of frames, masks of entries and missing frames in whole fits. */
+#include "meter.h"
 #include "support.h"
 
 enum { S = 4, M = 6, N = 12, K = 2 };
@@ -162,6 +163,106 @@ static void invalid_masks_are_refused(void **state)
     free(Y);
 }
 
+/* Weights and masks that make each other useless. */
+static void masks_need_frames_that_have_a_weight(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = draw_frames(6, N), mask[M * N], weights[N], others[N];
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    tl_result *result;
+    tl_settings nmf = fit_settings(K);
+    nmf.method = TL_METHOD_NMF;
+    for (int64_t n = 0; n < N; n++) {
+        weights[n] = n < N / 2 ? 1.0 : 0.0;
+        others[n] = 1.0 - weights[n];
+    }
+    for (int64_t i = 0; i < M * N; i++)
+        mask[i] = i / N == 3 ? others[i % N] : 1.0;
+    assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
+    assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+    assert_int_equal(tl_fit(ctx, data, &nmf, NULL, &result), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx),
+                        "entry 3 of the frames of V has no data: it is missing or masked in all "
+                        "of them that have a weight. Omit the entry or change the mask");
+    for (int64_t i = 0; i < M * N; i++)
+        mask[i] = others[i % N];
+    for (int order = 0; order < 2; order++) {
+        assert_ok(ctx, tlnmf_data_set_mask(ctx, data, NULL));
+        assert_ok(ctx, tlnmf_data_set_weights(ctx, data, NULL));
+        if (order == 0)
+            assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+        else
+            assert_ok(ctx, tlnmf_data_set_mask(ctx, data, mask));
+        assert_int_equal(order == 0 ? tlnmf_data_set_mask(ctx, data, mask)
+                                    : tlnmf_data_set_weights(ctx, data, weights),
+                         TLNMF_ERR_DATA);
+        assert_string_equal(tlnmf_message(ctx), "the mask times the weights of the frames sums to "
+                                                "0: it must be positive and finite");
+    }
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    free(Y);
+}
+
+static void tiny_weights_are_refused(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    double *Y = draw_frames(6, N), mask[M * N], weights[N];
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    for (int64_t i = 0; i < M * N; i++)
+        mask[i] = weights[i % N] = 1.0;
+    weights[5] = 1e-140;
+    assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+    mask[2 * N + 5] = 1e-20;
+    assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "the weight of row 2, frame 5 is below 1e-150: use 0 "
+                                            "or a larger weight");
+    weights[5] = 1e-200;
+    assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), "the weight of frame 5 is below 1e-150 of the mean "
+                                            "weight: use 0 or a larger weight");
+    weights[5] = 0.0;
+    assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    free(Y);
+}
+
+/* Weights that cannot be set leave the previous ones. */
+static void failed_calls_change_nothing(void **state)
+{
+    (void)state;
+    meter m = {0};
+    tlnmf_ctx *ctx = new_ctx_with(metered_allocate, metered_release, &m);
+    double *Y = draw_frames(6, N), weights[N], mask[M * N];
+    tlnmf_data *data = data_of(ctx, Y, S, M, N);
+    for (int64_t i = 0; i < M * N; i++)
+        mask[i] = weights[i % N] = (double)(1 + i % 3);
+    for (int weighted = 0; weighted < 2; weighted++) {
+        if (weighted == 1)
+            assert_ok(ctx, tlnmf_data_set_weights(ctx, data, weights));
+        double before = data->weight[1];
+        const double *B = data->B;
+        weights[1] = 9.0;
+        m.fail_at = m.calls + 1;
+        assert_int_equal(tlnmf_data_set_weights(ctx, data, weights), TLNMF_ERR_MEMORY);
+        m.fail_at = m.calls + 1;
+        assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_MEMORY);
+        m.fail_at = 0;
+        mask[0] = -1.0;
+        assert_int_equal(tlnmf_data_set_mask(ctx, data, mask), TLNMF_ERR_DATA);
+        mask[0] = 1.0;
+        assert_int_equal(data->weighted, weighted);
+        assert_true(data->weight[1] == before && data->B == B && data->mask == NULL);
+    }
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+    assert_int_equal(m.alive, 0);
+    free(Y);
+}
+
 /* C by plain loops over the present frames: the weight of frame n is the number of its
  * realisations. */
 static double C_of_present(const double *Y, const tl_model_point *p)
@@ -290,6 +391,9 @@ int main(void)
         cmocka_unit_test(weights_are_copies),
         cmocka_unit_test(masked_entries_have_no_effect),
         cmocka_unit_test(invalid_masks_are_refused),
+        cmocka_unit_test(masks_need_frames_that_have_a_weight),
+        cmocka_unit_test(tiny_weights_are_refused),
+        cmocka_unit_test(failed_calls_change_nothing),
         cmocka_unit_test(missing_frames_do_not_count),
         cmocka_unit_test(a_frame_without_data_leaves_the_certificate),
     };
