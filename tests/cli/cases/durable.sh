@@ -119,13 +119,15 @@ for force in "" --force; do
     tlnmf separate noise.wav -k 2 $learn -q $force -o late >"$out" 2>"$err" &
     pid=$!
     while kill -0 $pid 2>/dev/null && [ ! -d late/.tlnmf-part ]; do sleep 0.01; done
+    sleep 0.1
     echo mine >late/source_1.wav
     code=0
     wait $pid || code=$?
     if [ -n "$force" ]; then
         check "--force replaces a new file: $code" [ $code -eq 0 -a "$(listing late)" = "$files" ]
     else
-        judge 5 "" "tlnmf separate: late/source_1.wav: exists already; --force replaces it" $code "a new file"
+        judge 5 "" ... $code "a new file"
+        check "why" grep -q "late/source_1.wav: exists already; --force\|late: .* not empty; --force" "$err" # slow machines: the second
         check "nothing was added" [ "$(listing late)$(<late/source_1.wav)" = "source_1.wav mine" ]
     fi
 done
