@@ -172,7 +172,7 @@ kills()
     report "kills" $good "$all"
 }
 
-# Each stem is complete, old or new, and the next run is not blocked.
+# A folder with a summary is complete, old or new, and the next run is not blocked.
 folders()
 {
     local i good=0 all=${1:-100} pid
@@ -185,7 +185,7 @@ folders()
         sleep "0.$(printf '%03d' $((RANDOM % 150)))"
         kill -KILL $pid 2>/dev/null
         wait $pid 2>/dev/null
-        if [ "$(stat -c %s st/source_1.wav)" = "$(stat -c %s s.wav)" ] && "$program" info st/model.h5 >/dev/null &&
+        if { [ ! -e st/summary.json ] || { [ "$(stat -c %s st/source_1.wav)" = "$(stat -c %s s.wav)" ] && "$program" info st/model.h5 >/dev/null; }; } &&
             $separate >/dev/null && [ "$(ls -A st | tr '\n' ' ')" = "model.h5 report.html source_1.wav source_2.wav summary.json " ]; then
             good=$((good + 1))
         fi

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -175,24 +176,9 @@ static int check_outputs(const cli_stems *stems, const tlnmf_record *safe)
     return EXIT_DONE;
 }
 
-/* Whether the run may write into the directory: it is empty, or --force is given, or --resume is
- * given and a killed run has left its staging folder there. */
-static bool is_ours(DIR *directory)
-{
-    struct dirent *entry;
-    bool empty = true, staged = false;
-    while ((entry = readdir(directory)) != NULL)
-        if (strcmp(entry->d_name, CLI_STAGE) == 0)
-            staged = true;
-        else if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            empty = false;
-    return empty || cli_asked.force != NULL || (staged && cli_asked.resume != NULL);
-}
-
-/* Makes the directory, or checks that the run may write into it. */
+/* Makes the directory, or checks that it can be written. */
 static int make_directory(cli_stems *stems)
 {
-    const cli_command *command = stems->call->command;
     cli_catch_interrupt(); /* from here on a signal must remove the directory */
     stems->created = mkdir(stems->directory, 0777) == 0;
     if (stems->created) {
@@ -200,17 +186,40 @@ static int make_directory(cli_stems *stems)
         return EXIT_DONE;
     }
     DIR *directory = errno == EEXIST ? opendir(stems->directory) : NULL;
-    if (directory == NULL)
-        return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
-    bool ours = is_ours(directory);
-    closedir(directory);
-    if (access(stems->directory, W_OK | X_OK) != 0)
-        return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
-    if (!ours)
-        return cli_fail(command, EXIT_OUTPUT,
-                        "%s: the directory is not empty; --force adds and replaces files",
-                        stems->directory);
-    return EXIT_DONE;
+    bool writable = directory != NULL && access(stems->directory, W_OK | X_OK) == 0;
+    int why = errno;
+    if (directory != NULL)
+        closedir(directory);
+    return writable ? EXIT_DONE
+                    : cli_fail(stems->call->command, EXIT_OUTPUT, "%s: %s", stems->directory,
+                               strerror(why));
+}
+
+/* Whether the file of the directory is the checkpoint of --resume. */
+static bool is_checkpoint(DIR *directory, const char *name)
+{
+    struct stat file, checkpoint;
+    return cli_asked.resume != NULL && cli_asked.checkpoint != NULL &&
+           fstatat(dirfd(directory), name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+           lstat(cli_asked.checkpoint, &checkpoint) == 0 && file.st_dev == checkpoint.st_dev &&
+           file.st_ino == checkpoint.st_ino;
+}
+
+/* Without --force the directory must be empty. Hidden files do not count: no output has such a
+ * name. Call it after cli_stage_open(), because another run may have ended before. */
+static int check_empty(const cli_stems *stems)
+{
+    DIR *directory = cli_asked.force == NULL ? opendir(stems->directory) : NULL;
+    const struct dirent *entry;
+    bool empty = directory != NULL || cli_asked.force != NULL;
+    while (empty && directory != NULL && (entry = readdir(directory)) != NULL)
+        empty = entry->d_name[0] == '.' || is_checkpoint(directory, entry->d_name);
+    if (directory != NULL)
+        closedir(directory);
+    return empty ? EXIT_DONE
+                 : cli_fail(stems->call->command, EXIT_OUTPUT,
+                            "%s: the directory is not empty; --force adds and replaces files",
+                            stems->directory);
 }
 
 /* ---- disk space ------------------------------------------------------------------------------ */
@@ -273,6 +282,7 @@ static int check_all(cli_stems *stems, const tlnmf_record *safe)
         TRY(make_parents(stems->call->command, stems->directory));
     TRY(make_directory(stems));
     TRY(cli_stage_open(stems));
+    TRY(check_empty(stems));
     TRY(check_format(stems, &bytes));
     return reserve_all(stems, safe, bytes);
 }

@@ -1,6 +1,10 @@
 /* The staging folder DIR/.tlnmf-part: all outputs are complete in it before an old file is
- * replaced. */
-#define _GNU_SOURCE /* renameat2; NOLINT(bugprone-reserved-identifier) */
+ * replaced.
+ *
+ * Publishing writes a journal, moves the old files into the staging folder, then the new files into
+ * DIR, and removes the journal. The summary is the first file to leave DIR and the last to enter
+ * it, so a folder that has one is complete. If a journal remains, after a failure or a kill, the
+ * old files are restored. */
 #include "cli/stems/stems.h"
 
 #include <dirent.h>
@@ -12,7 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- opening and closing --------------------------------------------------------------------- */
+#define JOURNAL ".journal"
+
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* The entries of the folder `fd`, which stays open; NULL with errno. */
 static DIR *open_entries(int fd)
@@ -24,7 +30,8 @@ static DIR *open_entries(int fd)
     return directory;
 }
 
-/* Removes the files of the folder: left by a killed run, or old files that were replaced. */
+/* Removes the files of the folder: outputs that were not published, or old files that were
+ * replaced. */
 static void purge(int fd)
 {
     DIR *directory = open_entries(fd);
@@ -35,6 +42,109 @@ static void purge(int fd)
     if (directory != NULL)
         closedir(directory);
 }
+
+static bool exists(int folder, const char *name)
+{
+    struct stat status;
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Size and time of a file, which a rename keeps. False with errno. */
+enum { ID = 64 };
+static bool identify(int folder, const char *name, char id[ID])
+{
+    struct stat status;
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return false;
+    snprintf(id, ID, "%lld %lld.%09ld", (long long)status.st_size, (long long)status.st_mtim.tv_sec,
+             status.st_mtim.tv_nsec);
+    return true;
+}
+
+/* The name of an old file in the staging folder. */
+enum { OLD = 300 };
+static const char *old_name(const char *name, char old[OLD])
+{
+    snprintf(old, OLD, ".old.%s", name);
+    return old;
+}
+
+/* ---- restoring ------------------------------------------------------------------------------- */
+
+/* The staging folder, DIR, and the journal: the names of the new files and their identities. */
+typedef struct shipment {
+    int from, to;
+    tlnmf_record *journal;
+} shipment;
+
+static const char *name_at(const shipment *s, size_t i)
+{
+    return tlnmf_record_get_text_at(s->journal, "names", i);
+}
+
+/* Whether DIR has new file number i. A file that was written or changed since is the user's. */
+static bool is_published(const shipment *s, size_t i)
+{
+    const char *id = tlnmf_record_get_text_at(s->journal, "ids", i);
+    char now[ID];
+    return !exists(s->from, name_at(s, i)) && identify(s->to, name_at(s, i), now) && id != NULL &&
+           strcmp(now, id) == 0;
+}
+
+/* Removes new file number i from DIR and restores the old one. */
+static bool restore_one(const shipment *s, size_t i)
+{
+    char old[OLD];
+    const char *name = name_at(s, i);
+    if (name[0] == '.' || strchr(name, '/') != NULL) /* a forged journal */
+        return true;
+    bool published = is_published(s, i);
+    if (exists(s->from, old_name(name, old)) && (published || !exists(s->to, name)))
+        return renameat(s->from, old, s->to, name) == 0;
+    return !published || unlinkat(s->to, name, 0) == 0;
+}
+
+static bool restore_all(const shipment *s)
+{
+    size_t count = 0;
+    while (name_at(s, count) != NULL)
+        count++;
+    if (count == 0 || is_published(s, count - 1)) /* the summary: all are published */
+        return true;
+    for (size_t i = 0; i < count; i++)
+        if (!restore_one(s, i))
+            return false;
+    fsync(s->to); /* some file systems do not support this */
+    return true;
+}
+
+/* If a publication was begun and not completed, restores the old files. False with a message: they
+ * stay in the staging folder. */
+static bool restore(const cli_stems *stems)
+{
+    const cli_command *command = stems->call->command;
+    shipment s = {.from = stems->stage};
+    char path[CLI_PATH + sizeof JOURNAL];
+    if (!exists(s.from, JOURNAL) && errno == ENOENT)
+        return true;
+    snprintf(path, sizeof path, "%s/%s", stems->staging, JOURNAL);
+    if (tlnmf_io_read_record(stems->call->ctx, path, &s.journal) != TLNMF_OK) {
+        cli_fail(command, EXIT_OUTPUT, "%s", tlnmf_message(stems->call->ctx));
+        return false;
+    }
+    s.to = open(stems->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool restored = s.to >= 0 && restore_all(&s);
+    if (!restored)
+        cli_fail(command, EXIT_OUTPUT,
+                 "%s: cannot restore the old files: %s; the next run into %s restores them",
+                 stems->staging, strerror(errno), stems->directory);
+    tlnmf_record_free(s.journal);
+    if (s.to >= 0)
+        close(s.to);
+    return restored;
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 /* Opens the folder and locks it until the process ends. On failure negative with errno, which is
  * EWOULDBLOCK if another run has locked it. A file system without locks is not an error. */
@@ -61,6 +171,13 @@ static int open_locked(const char *path)
     return -1;
 }
 
+static void leave(cli_stems *stems)
+{
+    cli_forget_temporary(stems->staging);
+    close(stems->stage);
+    stems->stage = -1;
+}
+
 int cli_stage_open(cli_stems *stems)
 {
     const cli_command *command = stems->call->command;
@@ -70,52 +187,47 @@ int cli_stage_open(cli_stems *stems)
     cli_guard_begin();
     stems->stage = open_locked(stems->staging);
     int why = errno;
-    if (stems->stage >= 0)
+    bool opened = stems->stage >= 0, restored = opened && restore(stems);
+    if (opened)
         cli_remember_temporary(stems->staging);
+    if (restored)
+        purge(stems->stage);
+    else if (opened)
+        leave(stems);
     cli_guard_end();
-    if (stems->stage < 0 && why == EWOULDBLOCK)
+    if (opened)
+        return restored ? EXIT_DONE : EXIT_OUTPUT;
+    if (why == EWOULDBLOCK)
         return cli_fail(command, EXIT_OUTPUT, "%s: another run is writing into it",
                         stems->directory);
-    if (stems->stage < 0)
-        return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->staging, strerror(why));
-    purge(stems->stage);
-    return EXIT_DONE;
+    return cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->staging, strerror(why));
 }
 
 void cli_stage_close(cli_stems *stems)
 {
     if (stems->stage < 0)
         return;
-    purge(stems->stage);
-    cli_forget_temporary(stems->staging);
-    rmdir(stems->staging);
-    close(stems->stage);
-    stems->stage = -1;
+    if (restore(stems)) {
+        purge(stems->stage);
+        rmdir(stems->staging);
+    }
+    leave(stems);
 }
 
 /* ---- publishing ------------------------------------------------------------------------------ */
 
-/* A file that moves from the staging folder to DIR. */
-typedef struct staged {
-    const char *name;
-    bool replaces; /* an old file has this name */
-    bool swapped;  /* the old file is in the staging folder now */
-    bool moved;
-} staged;
-
-typedef struct shipment {
-    int from, to;
-    struct dirent **entry;
-    staged *file;
-    size_t count;
-} shipment;
+static int fail(const cli_stems *stems, const char *name)
+{
+    return cli_fail(stems->call->command, EXIT_OUTPUT, "%s/%s: cannot write: %s", stems->directory,
+                    name, strerror(errno));
+}
 
 static int is_output(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-/* The summary is last, so that its presence means that the result is complete. */
+/* The summary is last. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     const char *x = (*a)->d_name, *y = (*b)->d_name;
@@ -123,95 +235,92 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return x_last != y_last ? (int)x_last - (int)y_last : strcmp(x, y);
 }
 
-static bool list(shipment *s, const char *folder)
-{
-    int count = scandir(folder, &s->entry, is_output, by_name);
-    s->count = count > 0 ? (size_t)count : 0;
-    s->file = calloc(s->count + 1, sizeof *s->file); /* + 1: never of size 0 */
-    for (size_t i = 0; s->file != NULL && i < s->count; i++)
-        s->file[i].name = s->entry[i]->d_name;
-    return count >= 0 && s->file != NULL;
-}
-
 /* A new file takes the mode of the old file that it replaces. A directory is not replaced. A
  * symbolic link is replaced, not followed: it could lead anywhere. */
-static bool look(const shipment *s, staged *file)
+static int check_old(const cli_stems *stems, const shipment *s, const char *name)
 {
     struct stat status;
-    file->replaces = fstatat(s->to, file->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!file->replaces)
-        return errno == ENOENT;
-    if (S_ISDIR(status.st_mode)) {
-        errno = EISDIR;
-        return false;
-    }
-    return !S_ISREG(status.st_mode) || fchmodat(s->from, file->name, status.st_mode & 0777, 0) == 0;
+    if (fstatat(s->to, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? EXIT_DONE : fail(stems, name);
+    if (cli_asked.force == NULL) /* it has appeared during the run */
+        return cli_fail(stems->call->command, EXIT_OUTPUT,
+                        "%s/%s: exists already; --force replaces it", stems->directory, name);
+    errno = EISDIR;
+    return S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) &&
+                                       fchmodat(s->from, name, status.st_mode & 0777, 0) != 0)
+               ? fail(stems, name)
+               : EXIT_DONE;
 }
 
-/* Exchanges an old file with the new one, so that undo() can restore it. */
-static bool move(const shipment *s, staged *file)
+/* Writes the names and identities of the new files. */
+static tlnmf_error write_journal(const cli_stems *stems, shipment *s, struct dirent **entry,
+                                 size_t count)
 {
-#ifdef RENAME_EXCHANGE
-    if (file->replaces)
-        file->swapped = renameat2(s->from, file->name, s->to, file->name, RENAME_EXCHANGE) == 0;
-#endif
-    file->moved = file->swapped || renameat(s->from, file->name, s->to, file->name) == 0;
-    return file->moved;
+    tlnmf_ctx *ctx = stems->call->ctx;
+    char path[CLI_PATH + sizeof JOURNAL];
+    const char **text = calloc(2 * count + 1, sizeof *text); /* + 1: never of size 0 */
+    char(*id)[ID] = calloc(count + 1, sizeof *id);
+    tlnmf_error error =
+        text == NULL || id == NULL
+            ? tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the names of outputs")
+            : tlnmf_record_create(ctx, &s->journal);
+    for (size_t i = 0; error == TLNMF_OK && i < count; i++) {
+        text[i] = entry[i]->d_name;
+        text[count + i] = id[i];
+        if (!identify(s->from, text[i], id[i]))
+            error = tlnmf_fail(ctx, TLNMF_ERR_OUTPUT, strerror(errno));
+    }
+    if (error == TLNMF_OK)
+        error = tlnmf_record_set_texts(ctx, s->journal, "names", text, count);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_set_texts(ctx, s->journal, "ids", text + count, count);
+    snprintf(path, sizeof path, "%s/%s", stems->staging, JOURNAL);
+    if (error == TLNMF_OK)
+        error = tlnmf_io_write_record(ctx, path, s->journal);
+    free(text);
+    free(id);
+    return error;
 }
 
-static void undo(const shipment *s)
+/* Moves the old files out of DIR, the summary first, then the new files into it, the summary last.
+ * On failure the journal remains, and cli_stage_close() restores the old files. */
+static int ship(const cli_stems *stems, const shipment *s, size_t count)
 {
-    for (size_t i = s->count; i-- > 0;) {
-        const staged *file = &s->file[i];
-#ifdef RENAME_EXCHANGE
-        if (file->swapped)
-            renameat2(s->to, file->name, s->from, file->name, RENAME_EXCHANGE);
-#endif
-        if (file->moved && !file->replaces)
-            unlinkat(s->to, file->name, 0);
+    char old[OLD];
+    for (size_t i = count; i-- > 0;)
+        if (renameat(s->to, name_at(s, i), s->from, old_name(name_at(s, i), old)) != 0 &&
+            errno != ENOENT)
+            return fail(stems, name_at(s, i));
+    for (size_t i = 0; i < count; i++) {
+        if (i == count - 1)
+            fsync(s->to); /* some file systems do not support this */
+        if (renameat(s->from, name_at(s, i), s->to, name_at(s, i)) != 0)
+            return fail(stems, name_at(s, i));
     }
-}
-
-/* Moves all files or none. Returns the index of the file that failed, with errno, or the count. */
-static size_t ship(const shipment *s)
-{
-    size_t i = 0;
-    while (i < s->count && look(s, &s->file[i]))
-        i++;
-    if (i < s->count)
-        return i;
-    for (i = 0; i < s->count && move(s, &s->file[i]);)
-        i++;
-    if (i < s->count) {
-        int why = errno;
-        undo(s);
-        errno = why;
-    }
-    return i;
+    fsync(s->to);
+    unlinkat(s->from, JOURNAL, 0);
+    return EXIT_DONE;
 }
 
 int cli_stage_publish(const cli_stems *stems)
 {
-    const cli_command *command = stems->call->command;
     shipment s = {.from = stems->stage,
                   .to = open(stems->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    int code = EXIT_DONE;
-    if (s.to < 0)
-        code = cli_fail(command, EXIT_OUTPUT, "%s: %s", stems->directory, strerror(errno));
-    else if (!list(&s, stems->staging))
-        code = cli_fail(command, EXIT_INTERNAL, "no memory for the names of the outputs");
-    else {
-        size_t failed = ship(&s);
-        if (failed < s.count)
-            code = cli_fail(command, EXIT_OUTPUT, "%s/%s: cannot write: %s", stems->directory,
-                            s.file[failed].name, strerror(errno));
-        else
-            fsync(s.to); /* some file systems do not support this; the files are in place */
-    }
-    for (size_t i = 0; i < s.count; i++)
-        free(s.entry[i]);
-    free(s.entry);
-    free(s.file);
+    struct dirent **entry = NULL;
+    int count = s.to < 0 ? -1 : scandir(stems->staging, &entry, is_output, by_name);
+    int code = count < 0 ? cli_fail(stems->call->command, EXIT_OUTPUT, "%s: %s", stems->directory,
+                                    strerror(errno))
+                         : EXIT_DONE;
+    for (int i = 0; code == EXIT_DONE && i < count; i++)
+        code = check_old(stems, &s, entry[i]->d_name);
+    if (code == EXIT_DONE)
+        code = cli_check(stems->call, write_journal(stems, &s, entry, (size_t)count), NULL);
+    if (code == EXIT_DONE)
+        code = ship(stems, &s, (size_t)count);
+    for (int i = 0; i < count; i++)
+        free(entry[i]);
+    free(entry);
+    tlnmf_record_free(s.journal);
     if (s.to >= 0)
         close(s.to);
     return code;

@@ -129,8 +129,10 @@ static int publish(cli_stems *stems, cli_outputs *o, tlnmf_record *model,
     cli_unexplained_describe(stems, model, report, summary);
     TRY(write_activations(stems, model, report, summary));
     TRY(write_model(o, model, report, summary));
-    TRY(cli_stage_publish(stems));
+    int code = cli_stage_publish(stems);
     cli_stage_close(stems); /* before printing: a closed pipe may end the process */
+    if (code != EXIT_DONE)
+        return code;
     if (cli_asked.json == NULL)
         cli_stems_print(o, model, report, json_string_value(json_object_get(summary, "page")));
     else

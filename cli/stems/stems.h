@@ -56,11 +56,11 @@ const char *cli_stems_staged(const cli_stems *stems, const char *name, const cha
 
 #define CLI_STAGE ".tlnmf-part"
 
-/* Makes DIR/.tlnmf-part and locks it. Removes the files of a run that was killed; fails if another
- * run is using it. */
+/* Makes DIR/.tlnmf-part and locks it; fails if another run is using it. If a run was killed while
+ * it published, DIR is then as it was before. */
 int cli_stage_open(cli_stems *stems);
-/* Moves all files of the staging folder to DIR, or none of them: on failure, old files are
- * unchanged. */
+/* Moves all files of the staging folder to DIR. On failure, cli_stage_close() restores the old
+ * files. Without --force no file is replaced. */
 int cli_stage_publish(const cli_stems *stems);
 void cli_stage_close(cli_stems *stems);
 

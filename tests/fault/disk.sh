@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Each write, sync, reservation and rename of every command that writes files fails in turn: exit code 5
-# and a message with the path; old outputs, inputs and the folder are unchanged.
+# and a message with the path; old outputs, inputs and the folder are unchanged. Stems are also
+# published while the program is killed or the disk stays broken.
 #   tests/fault/disk.sh SHIM PROGRAM [EVERY]
 # EVERY above 1: only every EVERY-th call between the first six and the last twelve of a command, and
 # one kind of error per call. Otherwise all calls and all kinds.
@@ -95,5 +96,42 @@ for name in "${names[@]}"; do
     done
     restore
 done
+
+# Killed at each call, or each later call fails: a folder with a summary is complete, old or new. The
+# next run restores the old files and removes new ones, and needs --force for old ones only.
+stems="apply in/st/model.h5 in/s.wav -q -o out"
+rm -f count
+restore
+faulty 0 EIO $stems --force
+calls=$(sort -n count | tail -n 1)
+new=$(state)
+rm -rf out
+"$program" $stems >stdout 2>stderr
+fresh=$(state)
+folder() # the files without the staging folder
+{
+    state | grep -v 'out/.tlnmf-part'
+}
+for how in KILL BROKEN; do
+    for ((n = 1; n <= calls; n += n + every <= calls - 24 ? every : 1)); do # the last ones publish
+        restore
+        points=$((points + 1)) code=0
+        faulty $n $how $stems --force 2>/dev/null || code=$?
+        [ ! -e out/summary.json ] || [ "$(folder)" = "$before" ] || [ "$(folder)" = "$new" ] || complain "$how at call $n: a summary of other files"
+        code=0
+        "$program" $stems >stdout 2>stderr || code=$?
+        [ $code -eq 5 ] && grep -q 'not empty; --force' stderr || complain "$how at call $n: the next run: exit code $code"
+        [ "$(state)" = "$before" ] || [ "$(state)" = "$new" ] || complain "$how at call $n: the old files are not restored"
+        rm -rf out
+        points=$((points + 1)) code=0
+        faulty $n $how $stems 2>/dev/null || code=$?
+        complete=$([ -e out/summary.json ] && echo 5)
+        code=0
+        "$program" $stems >stdout 2>stderr || code=$?
+        [ $code -eq ${complete:-0} ] || complain "$how at call $n: the next run into the new folder: exit code $code"
+        [ "$(state)" = "$fresh" ] || complain "$how at call $n: the new folder differs"
+    done
+done
+
 echo "faulty disk: $((points - bad)) of $points"
 [ $bad -eq 0 ]

@@ -1,10 +1,12 @@
-/* A failing disk, for LD_PRELOAD: call number FAULT_AT that writes, syncs, reserves or renames a
- * file below FAULT_DIR fails with FAULT_ERROR (ENOSPC, EIO, EDQUOT), or writes only a part (SHORT).
- * The number of such calls is appended to the file FAULT_COUNT, one line per process. */
+/* A failing disk, for LD_PRELOAD: call number FAULT_AT that writes, syncs, reserves, renames or
+ * removes a file below FAULT_DIR fails with FAULT_ERROR (ENOSPC, EIO, EDQUOT), or writes only a
+ * part (SHORT). BROKEN: this call and all later ones fail. KILL: the process is killed instead. The
+ * number of such calls is appended to the file FAULT_COUNT, one line per process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,12 +45,17 @@ static int concerns(int fd)
 static int judge(void)
 {
     int number = atomic_fetch_add(&calls, 1) + 1;
-    if (number != strtol(setting("FAULT_AT"), NULL, 10))
-        return 0;
     const char *how = setting("FAULT_ERROR");
+    long at = strtol(setting("FAULT_AT"), NULL, 10);
+    if (number != at && (number < at || strcmp(how, "BROKEN") != 0))
+        return 0;
+    if (strcmp(how, "KILL") == 0)
+        raise(SIGKILL);
     if (strcmp(how, "SHORT") == 0)
         return 2;
-    errno = strcmp(how, "EIO") == 0 ? EIO : strcmp(how, "EDQUOT") == 0 ? EDQUOT : ENOSPC;
+    errno = strcmp(how, "EIO") == 0 || strcmp(how, "BROKEN") == 0 ? EIO
+            : strcmp(how, "EDQUOT") == 0                          ? EDQUOT
+                                                                  : ENOSPC;
     return 1;
 }
 
@@ -111,6 +118,12 @@ int renameat2(int a, const char *from, int b, const char *to, unsigned flags)
 {
     REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
     return judge() == 1 ? -1 : real(a, from, b, to, flags);
+}
+
+int unlinkat(int folder, const char *name, int flags)
+{
+    REAL(int, "unlinkat", int, const char *, int);
+    return judge() == 1 ? -1 : real(folder, name, flags);
 }
 
 int link(const char *from, const char *to)

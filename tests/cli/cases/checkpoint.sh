@@ -196,6 +196,10 @@ expect 3 "" "tlnmf separate: s.wav: the checkpoint has seed=1, but this run has 
 expect 0 ... "" $separate --resume
 check "separate: the same bytes" diff -r st whole_stems
 check "separate: nothing else remains" [ "$(ls -A | grep -c "^\.\|checkpoint")" -eq 0 ]
+rm -r st
+begin KILL st/kept $separate --checkpoint st/kept
+expect 0 ... "" $separate --checkpoint st/kept --resume
+check "a checkpoint in the folder" diff -r st whole_stems
 
 # Without labels, candidates depend on the number of starts.
 blind="tlnmf separate s.wav -k 2 --frame 100 -q -o blind"

@@ -98,9 +98,39 @@ expect 5 "" "tlnmf separate: two: another run is writing into it" $separate -o t
 kill -KILL $pid
 wait $pid 2>/dev/null || true
 check "the staging folder remains" [ "$(listing two)" = ".tlnmf-part " ]
-echo half >two/.tlnmf-part/source_9.wav
+echo half >two/.tlnmf-part/source_9.wav && echo mine >two/source_1.wav
+refused="tlnmf separate: two: the directory is not empty; --force adds and replaces files"
+expect 5 "" "$refused" $separate -o two --resume
+check "--resume replaces no file that the killed run has not published" [ "$(<two/source_1.wav)" = mine ]
+rm two/source_1.wav && mkdir two/.tlnmf-part && touch two/.hidden && echo half >two/.tlnmf-part/source_9.wav
 expect 0 ... "" $separate -o two
+rm two/.hidden
 check "it does not block the next run" [ "$(listing two)" = "$files" ]
+mkdir two/.tlnmf-part && cp -r two two.copy && rmdir two.copy/.tlnmf-part
+expect 5 "" "$refused" $separate -o two --resume
+check "a finished folder stays" diff -r two two.copy
+mkdir two/.tlnmf-part && echo damaged >two/.tlnmf-part/.journal && echo old >two/.tlnmf-part/.old.source_1.wav
+expect 5 "" "tlnmf separate: two/.tlnmf-part/.journal: not a record, or damaged or cut short" $separate -o two --force
+check "old files stay if the journal is damaged" [ -e two/.tlnmf-part/.old.source_1.wav ]
+
+# Files that appear during the run are replaced with --force only.
+for force in "" --force; do
+    rm -rf late
+    tlnmf separate noise.wav -k 2 $learn -q $force -o late >"$out" 2>"$err" &
+    pid=$!
+    while kill -0 $pid 2>/dev/null && [ ! -d late/.tlnmf-part ]; do sleep 0.01; done
+    sleep 0.1
+    echo mine >late/source_1.wav
+    code=0
+    wait $pid || code=$?
+    if [ -n "$force" ]; then
+        check "--force replaces a new file: $code" [ $code -eq 0 -a "$(listing late)" = "$files" ]
+    else
+        judge 5 "" ... $code "a new file"
+        check "why" grep -q "late/source_1.wav: exists already; --force\|late: .* not empty; --force" "$err" # slow machines: the second
+        check "nothing was added" [ "$(listing late)$(<late/source_1.wav)" = "source_1.wav mine" ]
+    fi
+done
 
 # A temporary file of a process that has ended is removed; a locked one is not.
 echo half >.n.npy.99999-0.tlnmf && echo half >.n.npy.99998-0.tlnmf && echo mine >.n.npy.mine && echo mine >.n.npy.2026-11
