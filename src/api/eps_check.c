@@ -76,6 +76,13 @@ static tlnmf_error put(tlnmf_ctx *ctx, const floor_check *check, tlnmf_record *m
     return tlnmf_record_set_integer(ctx, model, "eps_check.matters", matters);
 }
 
+/* The call was interrupted, although the fit was complete. */
+static tlnmf_error put_cancelled(tlnmf_ctx *ctx, tlnmf_record *model)
+{
+    TRY(tlnmf_record_set_integer(ctx, model, "outcome_code", TLNMF_OUTCOME_CANCELLED));
+    return tl_record_refer_text(ctx, model, "outcome", tlnmf_outcome_name(TLNMF_OUTCOME_CANCELLED));
+}
+
 tlnmf_error tl_check_floor(tlnmf_ctx *ctx, const tl_search_task *how, const tl_settings *settings,
                            tlnmf_record *model)
 {
@@ -90,5 +97,6 @@ tlnmf_error tl_check_floor(tlnmf_ctx *ctx, const tl_search_task *how, const tl_s
     for (int i = 0; error == TLNMF_OK && !check.cancelled && i < FLOORS; i++)
         error = compare(ctx, *how, *settings, model, i, &check);
     tl_release(&ctx->hooks, block);
-    return error == TLNMF_OK && !check.cancelled ? put(ctx, &check, model) : error;
+    TRY(error);
+    return check.cancelled ? put_cancelled(ctx, model) : put(ctx, &check, model);
 }
