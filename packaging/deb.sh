@@ -5,6 +5,7 @@
 # usage: deb.sh OUT
 set -eu
 umask 022
+unset BUILD MAKEFLAGS # variables of `make deb BUILD=..` must not reach debian/rules
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
