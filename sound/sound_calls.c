@@ -143,9 +143,8 @@ static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
 /* The candidates of a guided separation were compared, but there was nothing to check them on. */
 static void note_unchecked(tlnmf_ctx *ctx, lesson *l)
 {
-    uint64_t withheld = ~l->caveats.sources << (TL_SOURCES_MAX - l->opt.sources);
-    if (withheld == 0 || !isfinite(l->blend->verdict.agreement[0]) ||
-        isfinite(l->blend->info.score))
+    uint64_t shown = ~l->caveats.sources << (TL_SOURCES_MAX - l->opt.sources);
+    if (shown == 0 || !isfinite(l->blend->verdict.agreement[0]) || isfinite(l->blend->info.score))
         return;
     l->caveats.sources = ~(uint64_t)0;
     tl_caveats_warn(ctx, &l->caveats,
@@ -155,9 +154,7 @@ static void note_unchecked(tlnmf_ctx *ctx, lesson *l)
 
 static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
 {
-    tl_scope outer;
     tl_units *units;
-    tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     begin_stage(ctx, "choose");
     tlnmf_error error = tl_keep_create(ctx, l->sound, l->settings, &units);
     if (error == TLNMF_OK)
@@ -168,7 +165,6 @@ static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)
     bool late = tl_wall_seconds() - ctx->monitor->began >= ctx->keeping.seconds;
     tl_units_save(units, tl_poll(ctx->monitor) || late); /* the stems may take long */
     tl_units_free(units);
-    tl_monitor_leave(ctx->monitor, &outer);
     if (error == TLNMF_OK && l->sound->sources == 0)
         tl_verdict_expect_blind(l->opt.sources,
                                 l->look.misfit[tl_min(l->opt.sources, TL_LOOK_MOST)],
@@ -220,6 +216,8 @@ tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
     TRY(tlnmf_sound_power(ctx, sound, &l.power));
     tl_updates largest = tl_learn_largest_updates(&l.opt, sound->sound.length);
     TRY(tl_device_updater(ctx, l.opt.set.device, &largest, 0, &l.opt.updater));
+    tl_scope outer;
+    tl_monitor_enter(ctx->monitor, 0.0, NULL, &outer);
     tlnmf_error error = learn(ctx, &l);
     tl_device_updater_close(l.opt.updater);
     if (error == TLNMF_OK)
@@ -228,6 +226,7 @@ tlnmf_error tlnmf_learn_sources(tlnmf_ctx *ctx, const tlnmf_sound *sound,
         error = tl_record_keep_if(put_lesson(ctx, &l, *model), model);
     if (error == TLNMF_OK)
         tl_report_end(ctx->monitor);
+    tl_monitor_leave(ctx->monitor, &outer);
     tl_blend_free(l.blend);
     tl_unlabelled_free(&l.found);
     return tl_sound_explain(ctx, sound, error);

@@ -39,7 +39,7 @@ struct tl_monitor {
     atomic_int stop;      /* the tlnmf_outcome that ends the call, or 0 */
     atomic_bool busy;     /* a thread is looking at the clock */
     atomic_bool reports;  /* the progress function runs, in the thread `reporter` */
-    pthread_t reporter;
+    _Atomic(pthread_t) reporter;
     double every, next; /* seconds between two readings of the clock, and when the next is due */
     int depth;          /* calls inside calls */
     double began;       /* the outermost call, in tl_wall_seconds() */

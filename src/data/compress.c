@@ -408,8 +408,10 @@ static tlnmf_error make_data(tl_making *m, const int64_t shape[3], tlnmf_data **
     tlnmf_error error = make(m, shape);
     tl_monitor_leave(ctx->monitor, &outer);
     tlnmf_data *data = m->out;
-    if (data != NULL)
+    if (data != NULL) {
         data->S = m->S;
+        data->rounding = m->rounding;
+    }
     error = tl_data_join(ctx, error, data, &m->mean);
     if (error == TLNMF_OK && data != NULL) {
         data->mean_power = m->mean;

@@ -81,12 +81,12 @@ static tlnmf_error factor_covariance(const tl_making *r, int64_t n, tl_eigen *ei
     return tl_making_keep(r->ctx, r, n, M, L, 1.0);
 }
 
-tlnmf_error tl_factor_covariances(const tl_making *r)
+tlnmf_error tl_factor_covariances(tl_making *r)
 {
     tlnmf_ctx *ctx = r->ctx;
     const double usual = 1e-10; /* rounding of double precision */
     int64_t M = r->M;
-    double *A, *L, rounding = 0.0;
+    double *A, *L;
     void *block;
     tl_slot table[] = {TL_SLOT(A, M * M), TL_SLOT(L, M * M)};
     TRY(TL_ARENA(ctx, "a covariance", table, &block));
@@ -94,16 +94,16 @@ tlnmf_error tl_factor_covariances(const tl_making *r)
     tlnmf_error error = tl_eigen_create(ctx, M, &eigen);
     for (int64_t n = 0; n < r->N && error == TLNMF_OK; n++) {
         memcpy(A, r->in + n * M * M, (size_t)(M * M) * sizeof *A);
-        error = factor_covariance(r, n, &eigen, A, L, &rounding);
+        error = factor_covariance(r, n, &eigen, A, L, &r->rounding);
         if (error == TLNMF_OK && tl_making_stops(ctx, (double)(n + 1), (double)r->N))
             error = tl_making_stopped(ctx);
     }
-    if (error == TLNMF_OK && rounding > usual)
+    if (error == TLNMF_OK && r->rounding > usual)
         tl_log(ctx, TLNMF_LOG_WARNING,
                "the covariances are symmetric and positive semidefinite only to %.1g of their "
                "largest entries, as in single precision; the nearest symmetric positive "
                "semidefinite matrices are used",
-               rounding);
+               r->rounding);
     tl_eigen_free(&eigen);
     tl_release(&ctx->hooks, block);
     return error;

@@ -31,6 +31,7 @@ struct tlnmf_data {
     double observed;        /* number of frames of realisations that this is a mean of */
     double drift_square;    /* mean of |mean frame|^2 of each realisation */
     double parts;           /* number of these means; 0: one realisation, or not known */
+    double rounding;        /* of covariances: the largest relative error here that was corrected */
     int64_t constant_rows;  /* rows with the same value, not 0, everywhere */
     int64_t first_constant; /* the first of them */
     const double *Y;        /* the realisations, in the caller's memory; NULL: not known */

@@ -16,6 +16,7 @@ typedef struct tl_making {
     double **columns; /* per frame, `rank` vectors of length M */
     int64_t *rank;
     double *power;     /* of each row of the realisations */
+    double rounding;   /* of covariances: the largest relative error that was corrected */
     atomic_llong done; /* rows, for the progress */
     tlnmf_data *out;
 } tl_making;
@@ -31,7 +32,7 @@ tlnmf_error tl_making_stopped(tlnmf_ctx *ctx);
 
 /* Mean of the diagonals, or an error that names the first entry that is not finite. */
 tlnmf_error tl_measure_traces(tl_making *r);
-/* Factors all covariances, and keeps their columns. */
-tlnmf_error tl_factor_covariances(const tl_making *r);
+/* Factors all covariances, keeps their columns, and sets `rounding`. */
+tlnmf_error tl_factor_covariances(tl_making *r);
 
 #endif

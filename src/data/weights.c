@@ -22,7 +22,10 @@ static tlnmf_error reserve(tlnmf_ctx *ctx, const tlnmf_data *data, bool weighted
     /* a process without frames also has a B */
     tl_slot table[] = {TL_SLOT(w->B, M * tl_max(N, 1)), TL_SLOT(w->weight, weighted ? N : 0),
                        TL_SLOT(w->mask, masked ? M * N : 0)};
-    return TL_ARENA(ctx, "the weights of the entries", table, &w->block);
+    tlnmf_ctx own = *ctx; /* data keep the allocator of the context that created them */
+    own.hooks = data->hooks;
+    tlnmf_error error = TL_ARENA(&own, "the weights of the entries", table, &w->block);
+    return error == TLNMF_OK ? TLNMF_OK : tl_fail_as(ctx, error, &own);
 }
 
 /* Smaller weights are refused, because their squares would underflow in the solvers. */

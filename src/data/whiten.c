@@ -20,11 +20,13 @@ static void mean_covariance(const tlnmf_data *data, double *scaled, double *mean
 }
 
 /* Chooses *R, the number of principal components to keep: `wanted`, or the rank if it is 0, or all
- * M if it is negative. */
-static tlnmf_error choose_rank(tlnmf_ctx *ctx, int64_t M, const double *lambda, int64_t wanted,
-                               int64_t *R)
+ * M if it is negative. `rounding` is the relative error of the covariances. */
+static tlnmf_error choose_rank(tlnmf_ctx *ctx, int64_t M, const double *lambda, double rounding,
+                               int64_t wanted, int64_t *R)
 {
-    const double least = 1e-12; /* of the largest eigenvalue; single precision leaves 1e-7 */
+    /* Eigenvalues below this fraction of the largest are rounding errors. The error of an
+     * eigenvalue is up to a few times that of the entries. */
+    const double least = fmax(1e-12, 8.0 * rounding);
     int64_t rank = 0;
     for (int64_t i = 0; i < M; i++)
         rank += lambda[i] > 0.0 && lambda[i] > least * lambda[M - 1];
@@ -72,10 +74,11 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wante
         error = tl_eigen_create(ctx, M, &eigen);
     error = tl_comm_agree(ctx, data->frames_comm, error);
     if (error == TLNMF_OK && E != NULL) {
+        double rounding = tl_comm_max(data->frames_comm, data->rounding);
         mean_covariance(data, (*out)->R, E);
         error = tl_eigen_solve(ctx, &eigen, E);
         if (error == TLNMF_OK)
-            error = choose_rank(ctx, M, eigen.lambda, wanted, &R);
+            error = choose_rank(ctx, M, eigen.lambda, rounding, wanted, &R);
         if (error == TLNMF_OK)
             split(M, R, eigen.lambda, E, P, back);
         error = tl_comm_agree(ctx, data->frames_comm, error);

@@ -172,12 +172,39 @@ static void objects_outlive_their_context(void **state)
     assert_int_equal(m.alive, 0);
 }
 
+/* Data keep the allocator of the context that created them, whichever context changes them. */
+static void weights_use_the_allocator_of_their_data(void **state)
+{
+    (void)state;
+    meter m = {0}, other = {0};
+    double weight[N], mask[M * N];
+    for (int n = 0; n < N; n++)
+        weight[n] = 1.0 + n;
+    for (int i = 0; i < M * N; i++)
+        mask[i] = i % 5 != 0;
+    tlnmf_ctx *first = new_ctx_with(metered_allocate, metered_release, &m),
+              *second = new_ctx_with(metered_allocate, metered_release, &other);
+    tlnmf_data *data = small_data(first);
+    int64_t before = other.alive;
+    assert_ok(second, tlnmf_data_set_weights(second, data, weight));
+    assert_ok(second, tlnmf_data_set_mask(second, data, mask));
+    assert_int_equal(other.alive, before);
+    mask[1] = 1e-300;
+    assert_int_equal(tlnmf_data_set_mask(second, data, mask), TLNMF_ERR_DATA);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(second);
+    tlnmf_ctx_free(first);
+    assert_int_equal(m.alive, 0);
+    assert_int_equal(other.alive, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_of_a_fit_may_fail),
         cmocka_unit_test(every_allocation_of_a_separation_may_fail),
         cmocka_unit_test(objects_outlive_their_context),
+        cmocka_unit_test(weights_use_the_allocator_of_their_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

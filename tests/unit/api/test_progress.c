@@ -3,6 +3,7 @@
 #include "unit/api/small.h"
 
 #include <pthread.h>
+#include <time.h>
 
 /* The progress of a run so far. The function may run in other threads, where assertions must not
  * fail: it records errors instead. */
@@ -12,6 +13,7 @@ typedef struct told {
     char stages[64];              /* those seen, each followed by a space */
     const char *wrong;
     pthread_mutex_t alone; /* held while the function runs: no other thread may call it then */
+    tlnmf_ctx *polled;     /* polled at the end of a stage, when the next poll is due; or NULL */
 } told;
 
 static const char names[] = "score done stage complete start starts iteration iterations C L I "
@@ -62,6 +64,10 @@ static int watch(const tlnmf_record *progress, void *user)
     t->seconds = seconds;
     t->done = tlnmf_record_get_real(progress, "done");
     t->complete += tlnmf_record_get_integer(progress, "complete") == 1;
+    if (t->polled != NULL && t->done == 1.0) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+        tlnmf_poll(t->polled, "watch", 1.0, 2.0);
+    }
     int stop = t->stop_at > 0 && t->complete >= t->stop_at;
     pthread_mutex_unlock(&t->alone);
     return stop;
@@ -161,7 +167,7 @@ static void a_progress_function_does_not_change_the_result(void **state)
 }
 
 /* Joint diagonalisation, the candidates of a separation, its stems, scores. The last report of a
- * separation or score has done = 1. */
+ * separation or score has done = 1; the progress function may then poll. */
 static void other_calls_also_report(void **state)
 {
     (void)state;
@@ -176,8 +182,10 @@ static void other_calls_also_report(void **state)
                    *score = new_settings(ctx, "score", "");
     tlnmf_record *transform, *model, *report, *scores;
     told t[4] = {{0}, {0}, {0}, {0}};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         pthread_mutex_init(&t[i].alone, NULL);
+        t[i].polled = ctx;
+    }
     tlnmf_ctx_set_progress(ctx, watch, &t[0]);
     assert_ok(ctx, tlnmf_diagonalise(ctx, data, jd, NULL, &transform));
     tlnmf_ctx_set_progress(ctx, watch, &t[1]);

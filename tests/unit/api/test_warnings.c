@@ -102,8 +102,10 @@ static void offsets_of_realisations_are_noticed(void **state)
     (void)state;
     double *Y = new_Y(M, N, 0.0), *centred = new_Y(M, N, 0.0);
     tlnmf_record *model;
-    for (int64_t i = 0; i < S * M * N; i++)
-        Y[i] += 30.0 * cos(6.283185307179586 * (double)(i / (M * N)) / (double)S);
+    for (int64_t i = 0; i < S * M * N; i++) {
+        int64_t s = i / (M * N);
+        Y[i] += 30.0 * cos(6.283185307179586 * (double)s / (double)S);
+    }
     heard h = fit(Y, M, N, "k=2 method=jd", &model);
     assert_int_equal(h.count, 1);
     assert_non_null(strstr(h.text[0], "from each entry of each realisation its mean"));

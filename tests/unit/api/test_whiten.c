@@ -104,17 +104,15 @@ static void a_singular_mixture_is_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
-/* With an average reference, L Sigma L' has rank M - 1. The sources that remain are found. */
-static void rank_deficient_covariances(void **state)
+enum { R = M - 1 };
+
+/* With an average reference, L Sigma L' has rank M - 1. */
+static void average_reference(double *Sigma, double A[M * R])
 {
-    (void)state;
-    enum { R = M - 1 };
-    double Sigma[N * M * M] = {0}, A[M * R];
-    tlnmf_ctx *ctx = new_ctx();
-    tlnmf_data *data;
     tl_rng rng;
     tl_rng_seed(&rng, TL_STREAM_OWN, 5, 0);
     double *x = new_normals(&rng, M * R + N * R);
+    memset(Sigma, 0, N * M * M * sizeof *Sigma);
     for (int k = 0; k < R; k++) {
         double mean = 0.0;
         for (int i = 0; i < M; i++)
@@ -128,6 +126,48 @@ static void rank_deficient_covariances(void **state)
                 for (int j = 0; j < M; j++)
                     Sigma[(n * M + i) * M + j] +=
                         A[i * R + k] * A[j * R + k] * exp(x[M * R + n * R + k]);
+    free(x);
+}
+
+/* Covariances in single precision have eigenvalues that are rounding errors: they do not count. */
+static void rank_of_covariances_in_single_precision(void **state)
+{
+    (void)state;
+    double Sigma[N * M * M], A[M * R];
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data;
+    tlnmf_settings *settings;
+    tlnmf_record *model;
+    int64_t shape[TLNMF_MAX_DIMENSIONS];
+    average_reference(Sigma, A);
+    for (int i = 0; i < N * M * M; i++)
+        Sigma[i] = (float)Sigma[i];
+    assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, &data));
+    assert_ok(ctx, tlnmf_settings_create(ctx, "jd", &settings));
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "whiten J=5"));
+    assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx),
+                        "whiten: the mean covariance has rank 3 of 4, as after an average "
+                        "reference; rank-reduce = 3 or auto keeps its 3 principal components");
+    assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 0));
+    assert_ok(ctx, tlnmf_diagonalise(ctx, data, settings, NULL, &model));
+    assert_non_null(tlnmf_record_get_array(model, "unmixing", NULL, shape));
+    assert_int_equal(shape[0], R);
+    assert_int_equal(shape[1], M);
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
+/* The sources that remain after an average reference are found. */
+static void rank_deficient_covariances(void **state)
+{
+    (void)state;
+    double Sigma[N * M * M], A[M * R];
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data;
+    average_reference(Sigma, A);
     assert_ok(ctx, tlnmf_data_from_covariances(ctx, Sigma, (int64_t[]){N, M, M}, &data));
     tlnmf_settings *settings;
     tlnmf_record *model;
@@ -161,7 +201,6 @@ static void rank_deficient_covariances(void **state)
     tlnmf_settings_free(settings);
     tlnmf_data_free(data);
     tlnmf_ctx_free(ctx);
-    free(x);
 }
 
 /* Precision mixed limits the range of the whitened data, not of the data. */
@@ -207,6 +246,7 @@ int main(void)
         cmocka_unit_test(the_mixing_is_found),
         cmocka_unit_test(a_singular_mixture_is_refused),
         cmocka_unit_test(rank_deficient_covariances),
+        cmocka_unit_test(rank_of_covariances_in_single_precision),
         cmocka_unit_test(data_of_a_large_range_are_whitened),
         cmocka_unit_test(rank_needs_whitening),
     };
