@@ -23,9 +23,11 @@ static void print_dependence(FILE *out, const double above[2], const double same
         fputs("the atoms stay the same", out);
 }
 
-/* The result of --eps-check: fits at a third and at three times eps. */
+/* The result of --eps-check: fits at a third and at three times eps. If most of V lies below the
+ * default, eps may be far from the best. */
 static void print_eps_check(FILE *out, const tlnmf_record *model, bool is_default, bool details)
 {
+    bool may_be_far = is_default && tlnmf_record_get_real(model, "below_floor") > 0.5;
     const double *above = tlnmf_record_get_array(model, "eps_check.above_per_entry", NULL, NULL);
     const double *same = tlnmf_record_get_array(model, "eps_check.same_atoms", NULL, NULL);
     if (above == NULL || same == NULL) {
@@ -37,7 +39,8 @@ static void print_eps_check(FILE *out, const tlnmf_record *model, bool is_defaul
     if (matters)
         print_dependence(out, above, same);
     else
-        fputs("the result does not depend on eps\n", out);
+        fprintf(out, "the result is the same at eps / 3 and at 3 eps%s\n",
+                may_be_far ? "; at a much smaller eps it may differ" : "");
     if (matters)
         fputs(is_default ? "; see docs/howto/eps.md\n" : "\n", out);
     for (int i = 0; details && i < 2; i++)
@@ -423,8 +426,8 @@ static const cli_sentence sentences[] = {
      "realisations and nothing below eps, the smallest powers have a large influence, and the "
      "minimum is harder to find."},
     {"eps check",
-     "The same fit at a third and at three times eps. The result does not depend on eps if C "
-     "changes by less than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
+     "The same fit at a third and at three times eps. The result is the same if C changes by less "
+     "than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
     {"stopped",
      "Which run ended, why, and the iterations of the best start, without its hops. A time limit "
      "or an interruption ends the whole search; the best start may have converged before. "

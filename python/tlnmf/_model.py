@@ -46,9 +46,13 @@ class Model(Record):
         """The trace: stage, iteration, C, L, I, step, seconds; {} without the option `trace`."""
         return {name[6:]: self[name] for name in self if name.startswith("trace.")}
 
+    def scalars(self) -> Dict[str, Any]:
+        """As `Record.scalars`, and `converged`."""
+        return {**super().scalars(), "converged": self.converged}
+
     @property
     def rank_table(self) -> List[Dict[str, Any]]:
-        """The scores of a range such as k="1:8", one row per k; [] if one k was given."""
+        """The scores of a comparison of several k, one row per k; [] if one k was given."""
         return rank_table(self)
 
     def apply(self, Y: Any, **options: Any) -> Record:

@@ -107,20 +107,34 @@ class Record(Mapping[str, Any]):
     def scalars(self) -> Dict[str, Any]:
         """The numbers and texts as a dictionary, such as a row of a data frame.
 
+        Values of options, which records hold as texts, are numbers where possible. The summary that
+        the program stores in a model is omitted.
+
         Examples
         --------
-        >>> Record.of({"C": 0.5, "Phi": [[1.0]], "outcome": "converged"}).scalars()
-        {'C': 0.5, 'outcome': 'converged'}
+        >>> Record.of({"C": 0.5, "Phi": [[1.0]], "outcome": "time", "option.k": "3"}).scalars()
+        {'C': 0.5, 'outcome': 'time', 'option.k': 3}
         """
         single = (1, 2, 3)  # integer, real, text
         return {
-            name: self[name]
+            name: _number(self[name]) if name.startswith("option.") else self[name]
             for name in self
             if core.tlnmf_record_type(self._handle.pointer, name.encode()) in single
+            and name != "summary"
         }
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {', '.join(self)}>"
+
+
+def _number(value: Any) -> Any:
+    """The number that a text stands for, or the value itself."""
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
 
 
 def _set(call: Call, record: Any, name: str, value: Any) -> None:

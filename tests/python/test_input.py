@@ -304,6 +304,9 @@ class Output(unittest.TestCase):
         values = model.scalars()
         self.assertEqual((values["C"], values["K"], values["outcome"]), (model.C, 2, model["outcome"]))
         self.assertNotIn("Phi", values)
+        self.assertIs(values["converged"], True)
+        self.assertEqual((values["option.k"], values["option.method"]), (2, "auto"))
+        self.assertNotIn("summary", tlnmf.Model.of({"summary": "{}", "outcome": "time"}).scalars())
 
     def test_one_word_for_convergence(self):
         values = {"outcome": "stationary", "Phi": np.eye(2), "method": "tl"}
