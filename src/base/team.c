@@ -2,8 +2,8 @@
  * call. OpenMP does not suffice: threads cannot join a team that is already at work, and how they
  * wait is set for a whole process. */
 #define _GNU_SOURCE /* RUSAGE_THREAD; NOLINT(bugprone-reserved-identifier) */
+#include "base/alone.h"
 #include "base/base.h"
-#include "base/openmp.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -338,7 +338,7 @@ static void destroy(team *t)
 
 tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *arg)
 {
-    tlnmf_error error = TLNMF_OK;
+    TL_ALONE;
     member *outer = here.member;
     int level = here.level;
     bool joins = outer != NULL && threads >= outer->team->threads;
@@ -348,11 +348,7 @@ tlnmf_error tl_with_threads(int threads, tlnmf_error (*work)(void *arg), void *a
         here.level = 0;
     }
     here.calls++;
-#pragma omp parallel num_threads(1)
-    {
-        omp_set_num_threads(1); /* for BLAS; affects only the task of this region */
-        error = work(arg);
-    }
+    tlnmf_error error = work(arg);
     here.member = outer;
     here.level = level;
     if (--here.calls == 0) {

@@ -1,7 +1,7 @@
 /* BLAS and LAPACK, behind matrices in C order. */
 #define _GNU_SOURCE /* dladdr; NOLINT(bugprone-reserved-identifier) */
+#include "base/alone.h"
 #include "base/monitor.h"
-#include "linalg/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>

@@ -1,5 +1,5 @@
 /* Products of double matrices in tiles, which threads take in turn. */
-#include "linalg/alone.h"
+#include "base/alone.h"
 #include "linalg/panels.h"
 
 #include <cblas.h>

@@ -1,5 +1,5 @@
 /* Solves symmetric positive semidefinite systems, singular ones included. */
-#include "linalg/alone.h"
+#include "base/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>

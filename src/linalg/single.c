@@ -1,6 +1,6 @@
 /* Products of double matrices in single precision. Inputs are rounded, and results are accurate to
  * 6e-8 of their terms. Twice as fast where the product costs more than the conversion. */
-#include "linalg/alone.h"
+#include "base/alone.h"
 #include "linalg/linalg.h"
 
 #include <cblas.h>

@@ -100,6 +100,7 @@ complaints() { # symbols
             blas = "^(cblas_|LAPACKE_|openblas_|[sdcz][a-z0-9]+_$)"
             files = "^(H5|sf_|Mat_)"
             mpi = "^(MPI_|PMPI_|ompi_)"
+            regions = "^(GOMP_parallel|__kmpc_fork_call)"
         }
         FNR == NR { if ($3 == "D") { home[$4] = $1; own[$1, $4] = 1 }; next }
         !($1 in known) { if (!told[$1]++) print $2 ": module " $1 " is not in the table"; next }
@@ -113,6 +114,7 @@ complaints() { # symbols
         $4 ~ blas && $1 != "linalg" { print $2 ": " $4 ": BLAS and LAPACK belong to src/linalg" }
         $4 ~ files && $1 != "io" { print $2 ": " $4 ": libraries of files belong to io" }
         $4 ~ mpi && $1 != "mpi" { print $2 ": " $4 ": MPI belongs to mpi" }
+        $4 ~ regions { print $2 ": " $4 ": an OpenMP region allocates; use the threads of src/base/team.c" }
         $2 ~ /\.cu$/ && $4 ~ /^(at)?exit$/ { next } # nvcc adds these to every launch
         ($1 in library) && ($4 ~ prints || $4 ~ ends || $4 ~ asks || $4 ~ streams) {
             print $2 ": the library must not print, open files, read the environment or exit: " $4 }
@@ -172,7 +174,7 @@ expect "a program that goes inside" src/api/fit.c 'int tl_a(void) { return 1; }'
 cli/common/b.c: common must not use tl_a of api
 paper/experiments/c.c: experiments must not use tl_a of api
 TEXT
-expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); void tl_a(void) { cblas_dgemm(); }' \
+expect "BLAS, files, printing, state, OpenMP" src/linalg/a.c 'void cblas_dgemm(void); void tl_a(void) { cblas_dgemm(); }' \
     src/model/b.c 'void cblas_dgemm(void); static int n; void tl_b(void) { n++; cblas_dgemm(); }' \
     src/data/c.c 'int puts(const char *); char *getenv(const char *); int tl_c(void) { return puts(getenv("A")); }' \
     cli/d.c 'int H5open(void); int puts(const char *); int d(void) { puts("d"); return H5open(); }' \
@@ -180,9 +182,11 @@ expect "BLAS, files, printing, state" src/linalg/a.c 'void cblas_dgemm(void); vo
     cli/h.c 'int MPI_Init(void); int h(void) { return MPI_Init(); }' \
     mpi/i.c 'int MPI_Init(void); int i(void) { return MPI_Init(); }' \
     cuda/j.cu 'int MPI_Init(void); int puts(const char *); int tl_j(void) { puts("j"); return MPI_Init(); }' \
+    src/base/k.c 'void GOMP_parallel(void); void tl_k(void) { GOMP_parallel(); }' \
     elsewhere/f.c 'int f;' src/new/g.c 'int tl_g(void) { return 1; }' <<'TEXT'
 cli/d.c: H5open: libraries of files belong to io
 cli/h.c: MPI_Init: MPI belongs to mpi
+src/base/k.c: GOMP_parallel: an OpenMP region allocates; use the threads of src/base/team.c
 src/data/c.c: the library must not print, open files, read the environment or exit: getenv
 src/data/c.c: the library must not print, open files, read the environment or exit: puts
 src/model/b.c: cblas_dgemm: BLAS and LAPACK belong to src/linalg
