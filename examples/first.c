@@ -6,7 +6,7 @@
 
 int main(void)
 {
-    const double Y[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}; /* 6 frames of 2 samples, in columns */
+    const double Y[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}; /* row-major 2 x 6: Y[m * 6 + n] */
     const int64_t shape[] = {1, 2, 6};                       /* realisations, samples, frames */
     char message[TLNMF_MESSAGE_SIZE];
     tlnmf_record *model;
