@@ -153,7 +153,7 @@ static int run(cli_call *call)
 
 const cli_command cli_apply = {
     .name = "apply",
-    .usage = "apply MODEL SOUND|ARRAY -o OUTPUT [options]",
+    .usage = "apply MODEL SOUND|ARRAY [-o OUTPUT] [options]",
     .purpose = "use a model on another recording or array: Phi and W are kept, H is fitted",
     .task = "separate",
     .also = "apply",

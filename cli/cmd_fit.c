@@ -10,8 +10,8 @@ static struct {
 
 static const cli_option options[] = {
     {"k", "INT|A:B|auto",
-     "number of components (required); A:B: compare every k from A to B by cross-validation and "
-     "keep the best; auto: 1:8, or fewer for small data",
+     "number of components (required unless --init is given); A:B: compare every k from A to B by "
+     "cross-validation and keep the best; auto: 1:8, or fewer for small data",
      &arg.k, GROUP_MODEL, 0},
     {"init", "MODEL",
      "start from a saved model (Phi, W, H); k, eps and method default to the model's",
@@ -221,10 +221,12 @@ static int set_up_power(const cli_call *call, const plan *p)
     char value[32];
     if (!cli_input_is(&p->input, "power"))
         return EXIT_DONE;
-    if (p->is_jd || arg.init.phi != NULL)
+    if (p->is_jd)
+        return cli_fail(call->command, EXIT_USAGE, "jd does not accept --input power");
+    if (arg.init.phi != NULL)
         return cli_fail(call->command, EXIT_USAGE,
-                        "--input power is for fit with a fixed identity%s",
-                        p->is_jd ? "; jd learns a transform" : "");
+                        "--input power uses the identity as transform; remove %s",
+                        cli_asked.init_phi != NULL ? "--init-phi" : "--transform FILE");
     for (int i = 0; i < 2; i++) {
         const char *name = fixed[i][0], *word = fixed[i][1];
         const char *given = tlnmf_settings_get_text(call->settings, name, value, sizeof value);
@@ -267,7 +269,7 @@ static int check_split(const cli_call *call, const plan *p)
         return EXIT_DONE;
     return cli_fail(call->command, EXIT_USAGE,
                     "--split frames cannot be combined with -k A:B, --init, --init-h, --mask, "
-                    "--moving, --report or --missing of powers");
+                    "--moving, --report or --missing with --input power");
 }
 
 /* Everything before the data are read: reads and checks the options, and distributes the work over
@@ -333,7 +335,7 @@ int cli_fit_run(cli_call *call)
 
 const cli_command cli_fit = {
     .name = "fit",
-    .usage = "fit DATA -k K|A:B|auto [options]",
+    .usage = "fit DATA (-k K|A:B|auto | --init MODEL) [options]",
     .purpose = "learn a transform and a factorisation from an array (M, N) or (S, M, N)",
     .task = "fit",
     .options = options,

@@ -17,14 +17,18 @@ static struct {
 
 static const cli_option options[] = {
     {"data", "FILE",
-     "the array that the model was fitted to, for |Phi Y|^2 [the file of its name next to the "
-     "model]",
+     "the array that the model was fitted to, for |Phi Y|^2 [the file named in the model, in the "
+     "model's folder]",
      &arg.data, GROUP_INPUT, CLI_FILE_IN},
-    {"sound", "FILE", "the recording that was separated [the file of its name next to the model]",
+    {"sound", "FILE",
+     "the recording that was separated [the file named in the model, in the model's folder]",
      &arg.sound, GROUP_INPUT, CLI_FILE_IN},
-    {"labels", "FILE", "its label track [the file of its name next to the model]", &arg.labels,
-     GROUP_INPUT, CLI_FILE_IN},
+    {"labels", "FILE", "its label track [the file named in the model, in the model's folder]",
+     &arg.labels, GROUP_INPUT, CLI_FILE_IN},
     {"title", "TEXT", "heading of the page [the name of the model]", &arg.title, GROUP_OUTPUT, 0},
+    {"o", "PAGE",
+     "file of the page; - is standard output [MODEL with the extension .html, or DIR/report.html]",
+     &cli_asked.output, GROUP_OUTPUT, 0},
     {0},
 };
 
@@ -227,11 +231,11 @@ static int add_data(page_job *j)
         return without(j, arg.data == NULL, file == NULL ? named : file,
                        "the model is for whitened data (--whiten)");
     if (file == NULL)
-        return without(j, true, named, "not next to the model; --data names it");
+        return without(j, true, named, "not in the model's folder; use --data FILE");
     for (int i = 0; i < 2; i++) {
         const char *needed = text_of(j, "given", files[i]);
         char why[64];
-        snprintf(why, sizeof why, "the file of --%s is not next to the model", files[i]);
+        snprintf(why, sizeof why, "the file of --%s is not in the model's folder", files[i]);
         if (needed != NULL && choose_file(j, NULL, needed, found.weights) == NULL)
             return without(j, false, needed, why);
     }
@@ -300,11 +304,11 @@ const cli_command cli_report = {
     .purpose = "one HTML page that shows a model, or a separation with its stems",
     .task = "report",
     .options = options,
-    .shared = " o force q v ",
+    .shared = " force q v ",
     .examples = "  tlnmf report model.h5\n"
                 "  tlnmf report stems -o page.html\n"
                 "  tlnmf report model.h5 --data data.npy --rate 5000 -o page.html\n",
     .notes = "The page is one file, opens in any browser without a network, and can be sent to "
-             "others. It goes to -o PAGE [MODEL with .html for its extension; DIR/report.html].",
+             "others.",
     .run = run,
 };

@@ -14,8 +14,8 @@ static const cli_option options[] = {
      "label tracks of many sounds; {name} stands for the name of the sound, as in {name}.txt",
      &arg.labels_from, GROUP_INPUT, 0},
     {"k", "INT|auto",
-     "number of sources; auto: the number of names in the labels, or without labels an estimate "
-     "[auto]",
+     "number of sources; auto: the number of names in the labels; without labels, 1 if one "
+     "component explains the recording, else 2 [auto]",
      &arg.k, GROUP_MODEL, 0},
     {"frame", "LENGTH", NULL, &arg.frame, GROUP_MODEL, 0},
     {"hop", "LENGTH", NULL, &arg.hop, GROUP_MODEL, 0},

@@ -35,7 +35,7 @@ static void offer_options(const cli_command *command, const char *typed)
         cli_shorten(text.help);
         offer("", typed, text.name, text.help);
     }
-    offer("", typed, "--help", "show the usual options");
+    offer("", typed, "--help", "show the common options");
 }
 
 /* Offers the values that "a|b|INT" or "FILE..." names: words, or a line for the shell, which
@@ -78,7 +78,7 @@ static void operand_of(const cli_command *command, int number, char operand[64])
         at += strcspn(at, " ");
         at += strspn(at, " ");
         size_t length = strcspn(at, " ");
-        if (strchr("-[", at[0]) != NULL) { /* an option, or the end */
+        if (strchr("-[(", at[0]) != NULL) { /* an option, or the end */
             if (strstr(operand, "...") == NULL)
                 operand[0] = '\0';
             return;

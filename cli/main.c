@@ -56,7 +56,7 @@ static void print_help(FILE *out)
     for (int i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->purpose);
     fprintf(out, "\nTry\n%s", cli_try);
-    fputs("\n`tlnmf COMMAND --help` shows the usual options, `tlnmf COMMAND --help all` all "
+    fputs("\n`tlnmf COMMAND --help` shows the common options, `tlnmf COMMAND --help all` all "
           "options, and\n"
           "`tlnmf --man COMMAND` the man page.\n"
           "Exit codes: 0 done, 1 out of memory or another failure, 2 usage, 3 bad input, 4 not "

@@ -426,7 +426,8 @@ static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
     return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, %s is not a number: \"%.*s\"%s%s",
                    t->name, (long long)r->line, where, length, cell.at,
                    first ? "; if the line is a header, use --header yes" : advice,
-                   first ? "" : ". If the value is missing, empty the cell and use --missing");
+                   first ? ""
+                         : ". If the value is missing, leave the cell empty and use --missing");
 }
 
 /* Records where the first missing value is. */

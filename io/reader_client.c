@@ -177,7 +177,8 @@ static tlnmf_error unpack(tlnmf_ctx *ctx, const reader *r, tlnmf_record **out)
 static tlnmf_error too_much(tlnmf_ctx *ctx, const reader *r)
 {
     return io_refuse(ctx, TLNMF_ERR_INPUT,
-                     "%s: damaged: reading it takes more time or memory than its size explains",
+                     "%s: reading it exceeds the time or memory limit for a file of this size; it "
+                     "may be damaged",
                      r->name);
 }
 

@@ -28,7 +28,7 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
   end
   if strcmp (kind, "covariances")
     if ~isempty (axes) || missing
-      error ("tlnmf:option", "axes and missing are for data, not for covariances");
+      error ("tlnmf:option", "axes and missing require data, not covariances");
     end
     Y = permute (Y, [2 1 3]);
   else

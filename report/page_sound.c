@@ -137,8 +137,8 @@ static void open_track(page_sound *s, page_model *m, int i)
     page_track *t = &s->track[i];
     if (t->path[0] == '\0') {
         page_note(m,
-                  i == 0 ? "%s is not next to the model. tlnmf report --sound FILE shows it."
-                         : "The stem \"%s\" is not next to the model.",
+                  i == 0 ? "%s is not in the model's folder. Use tlnmf report --sound FILE."
+                         : "The stem \"%s\" is not in the model's folder.",
                   t->name);
         return;
     }

@@ -135,7 +135,7 @@ static void say_quality(io_buffer *page, const page_model *m)
     else
         page_format(page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
                     page_value(m, "separation.per_source") > 0.0
-                        ? " with --method, --per-source or --transform"
+                        ? " with --method, --per-source or --transform dct|dft"
                         : "");
     say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
@@ -248,7 +248,7 @@ static void say_method(io_buffer *page, const page_model *m, const char *was)
                     " %s decomposed into %lld component%s %s: C = %.10g, of which L = %.10g is "
                     "the transform's part and I = %.6g is the misfit of W H.",
                     was, (long long)m->K, m->K == 1 ? "" : "s",
-                    nmf  ? "at a fixed transform (NMF)"
+                    nmf  ? "with a fixed transform (NMF)"
                     : jd ? "after joint diagonalisation (JD+NMF)"
                          : "with a learnt transform (TL-NMF)",
                     page_value(m, "C"), page_value(m, "L"), page_value(m, "I"));

@@ -147,9 +147,10 @@ static void note_unchecked(tlnmf_ctx *ctx, lesson *l)
     if (shown == 0 || !isfinite(l->blend->verdict.agreement[0]) || isfinite(l->blend->info.score))
         return;
     l->caveats.sources = ~(uint64_t)0;
-    tl_caveats_warn(ctx, &l->caveats,
-                    "no two sources are heard apart for long enough to check the quality: record "
-                    "each source alone before the mixture, and label it");
+    tl_caveats_warn(
+        ctx, &l->caveats,
+        "no two passages without a common source are long enough to check the quality: record "
+        "each source alone before the mixture, and label it");
 }
 
 static tlnmf_error learn(tlnmf_ctx *ctx, lesson *l)

@@ -60,7 +60,8 @@ static int withdraw(const apply_work *w, bool lacks)
     if (!lacks || tlnmf_record_get_integer(w->applied, "own_data") == 1)
         return EXIT_DONE;
     tlnmf_error error = tlnmf_record_set_text(
-        ctx, w->applied, "fits", "cannot tell: the data of the model were read with other options");
+        ctx, w->applied, "fits",
+        "cannot tell: the model's own data were read with other options (see the warning)");
     for (size_t i = 0; i < sizeof figures / sizeof *figures && error == TLNMF_OK; i++)
         error = tlnmf_record_set_real(ctx, w->applied, figures[i], NAN);
     return cli_check(w->call, error, NULL);
@@ -96,14 +97,14 @@ static void print(FILE *out, const apply_work *w)
            excess = tlnmf_record_get_real(a, "excess");
     bool own_data = tlnmf_record_get_integer(a, "own_data") == 1;
     fprintf(out, "model fits: %s\n",
-            own_data ? "these are its own data; the output has the H of the model"
+            own_data ? "not tested; these are the model's own data, and its H is returned"
                      : tlnmf_record_get_text(a, "fits"));
     fprintf(out, "  I per entry   %.6g here", here);
     if (isfinite(own))
         fprintf(out, ", %.6g on the model's own data", own);
     fputc('\n', out);
     if (isfinite(excess))
-        fprintf(out, "  excess        %.3g, standard error %.2g; %.3g with permuted rows of V\n",
+        fprintf(out, "  excess        %.3g, standard error %.2g; %.3g with permuted rows of W H\n",
                 excess, tlnmf_record_get_real(a, "excess_error"),
                 tlnmf_record_get_real(a, "excess_random"));
     if (w->output != NULL)
@@ -134,8 +135,8 @@ static const cli_sentence sentences[] = {
      "difference for the model's own data. The simulated data have the same numbers of "
      "realisations. The excess is about "
      "0 for data of the same distribution. A difference counts from 2.5 standard errors on, or 3 "
-     "with a single realisation. The last number is the excess of data in which the rows of V are "
-     "permuted."},
+     "with a single realisation. The last number is the excess of data simulated with permuted "
+     "rows of W H."},
     CLI_DATA_SENTENCE,
     {"output", "The file with the new H, and Phi and W of the model: `tlnmf info` lists it."},
     {"objective", "C, L and I of the new data; see `tlnmf fit --explain`."},

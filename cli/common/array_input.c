@@ -59,7 +59,7 @@ int cli_table_spec(const cli_call *call, const cli_input *input, const char *spe
     const char *option = table_option(input);
     for (size_t i = 0; option != NULL && i < sizeof others / sizeof *others; i++)
         if (strstr(spec, others[i]) != NULL)
-            return cli_fail(call->command, EXIT_USAGE, "--%s is for text tables; %s is not one",
+            return cli_fail(call->command, EXIT_USAGE, "--%s requires a text table; %s is not one",
                             option, spec);
     size_t size = strlen(spec) + 64 + (list != NULL ? strlen(list) : 0);
     if ((*full = malloc(size)) == NULL)
@@ -183,7 +183,7 @@ static int refuse_options(const cli_call *call, const cli_input *input)
                                              : NULL;
     if (name == NULL)
         return EXIT_DONE;
-    return cli_fail(call->command, EXIT_USAGE, "--%s is for data, but %s has covariances", name,
+    return cli_fail(call->command, EXIT_USAGE, "--%s requires data, but %s has covariances", name,
                     input->spec);
 }
 

@@ -55,10 +55,10 @@ static bool is_ours(const struct stat *now)
 static tlnmf_error write_own(tlnmf_ctx *ctx, const tlnmf_record *state)
 {
     struct stat now;
-    char text[PART_PATH + 64];
+    char text[PART_PATH + 80];
     if (lstat(kept.own, &now) == 0 && !is_ours(&now)) {
-        snprintf(text, sizeof text, "%s: another process has written this file; it is not replaced",
-                 kept.own);
+        snprintf(text, sizeof text,
+                 "%s: the file appeared or changed during the run; it is not replaced", kept.own);
         return tlnmf_fail(ctx, TLNMF_ERR_OUTPUT, text);
     }
     cli_guard_begin(); /* no temporary is left */

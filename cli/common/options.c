@@ -17,8 +17,8 @@ const cli_option cli_shared_options[] = {
      "nearly symmetric are refused [auto]",
      &cli_asked.input.kind, IN, ARRAYS},
     {"dof", "INT",
-     "with --input power: degrees of freedom of each power; 2: |STFT|^2; 1: squares of real "
-     "coefficients; 2 n: means of n periodograms [2, or the model's]",
+     "with --input power: degrees of freedom of each power; use 2 for |STFT|^2, 1 for squares of "
+     "real coefficients, 2 n for means of n periodograms [2, or the model's]",
      &cli_asked.input.dof_text, IN, ARRAYS},
     {"axes", "A,B,C",
      "names of the axes, in the order of the array; trials (or epochs, realisations), channels (or "
@@ -58,7 +58,7 @@ const cli_option cli_shared_options[] = {
      "text tables: omit these columns; tables with a column such as time, Time (s), label, class "
      "or subject require it, or --columns",
      &cli_asked.input.drop, IN, ARRAYS},
-    {"labels", "FILE", "Audacity label track: when each source sounds", &cli_asked.labels, IN,
+    {"labels", "FILE", "Audacity label track (when each source sounds)", &cli_asked.labels, IN,
      CLI_FOR_SOUNDS | CLI_FILE_IN},
     {"init-phi", "FILE", "start from this Phi (M, M); with --method nmf, keep it",
      &cli_asked.init_phi, GROUP_MODEL, CLI_RECORDED | CLI_FILE_IN},
@@ -87,8 +87,8 @@ const cli_option cli_shared_options[] = {
     {"iterate-after", "SECONDS",
      "a start that has run this long also saves its iterate, and continues from it [600]",
      &cli_asked.iterate_after, GROUP_RUN, 0},
-    {"resume", NULL, "resume the same command from its checkpoint", &cli_asked.resume, GROUP_RUN,
-     0},
+    {"resume", NULL, "continue from the checkpoint of an earlier run; the command must be the same",
+     &cli_asked.resume, GROUP_RUN, 0},
     {"split", "HOW",
      "how tlnmf-mpi distributes the work; starts; frames; or frames:G: groups of G processes "
      "divide the frames, and the groups divide the starts [starts]",
@@ -182,7 +182,7 @@ static const char *addition(const char *task, const char *name)
     return searches && strcmp(name, "transform") == 0 ? "; or a FILE that holds Phi" : "";
 }
 
-/* "sounds: " or "arrays: " if an option of `apply` is only for that kind of input. */
+/* "(sounds) " or "(arrays) " if an option of `apply` is only for that kind of input. */
 static const char *mark_of(const cli_command *command, const cli_option *row, const char *name)
 {
     if (command->also == NULL || !command->both)
@@ -191,7 +191,7 @@ static const char *mark_of(const cli_command *command, const cli_option *row, co
         row != NULL ? (row->use & CLI_FOR_SOUNDS) != 0 : !has_setting(command, command->also, name);
     bool arrays =
         row != NULL ? (row->use & CLI_FOR_ARRAYS) != 0 : !has_setting(command, command->task, name);
-    return sounds ? "sounds: " : arrays ? "arrays: " : "";
+    return sounds ? "(sounds) " : arrays ? "(arrays) " : "";
 }
 
 /* Describes an option of the program (`row`), of the library (`task`), or of both. */
@@ -213,7 +213,9 @@ static void describe(const cli_command *command, const cli_option *row, const ch
     if (!own && kind != TLNMF_OPTION_FLAG)
         fallback = tlnmf_option_default(task, name, value, sizeof value);
     if (!own && task != NULL && strcmp(task, "fit") == 0 && strcmp(name, "starts") == 0)
-        fallback = "auto if M M + (M + N) K <= 500 (at a fixed transform: (M + N) K), else 1";
+        fallback = "auto if M M + (M + N) K <= 500 (with a fixed transform: (M + N) K), else 1";
+    if (strcmp(name, "threads") == 0)
+        fallback = "all cores";
     if (row != NULL)
         argument = row->argument == NULL ? "" : row->argument;
     else

@@ -27,9 +27,10 @@ int cli_rank_read(cli_call *call, const char *text, cli_rank *rank)
     rank->high = range ? strtoll(end + 1, &end, 10) : 0;
     if (range && *end == '\0' && rank->low >= 1 && rank->high >= rank->low && rank->high <= most)
         return EXIT_DONE;
-    return cli_fail(call->command, EXIT_USAGE,
-                    "k = %s is not a number, A:B with 1 <= A <= B <= %lld, or auto", text,
-                    (long long)most);
+    return cli_fail(
+        call->command, EXIT_USAGE,
+        "k = %s is not an integer from 1 to 10000, A:B with 1 <= A <= B <= %lld, or auto", text,
+        (long long)most);
 }
 
 /* ---- the comparison -------------------------------------------------------------------------- */

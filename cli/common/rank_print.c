@@ -112,7 +112,8 @@ static void print_head(FILE *out, const score_table *t, bool decides)
     fprintf(out, "components by held-out %s (%lld folds",
             entries ? "entries of V" : words(t, "rank_by"), (long long)folds);
     if (!entries && !is(t, "frames"))
-        fprintf(out, " of %lld", (long long)integer(t, "rank_realisations"));
+        fprintf(out, is(t, "realisations") ? ", %lld realisations" : ", blocks of %lld frames",
+                (long long)integer(t, "rank_realisations"));
     fputs(")", out);
     if (t->best >= 0)
         fprintf(out, ": k = %lld has the best score%s", (long long)at(t, "rank.k", t->best),

@@ -205,7 +205,7 @@ static int finish(const cli_call *call, const cli_result *given, cli_pieces *pie
             error = tlnmf_fail(call->ctx, TLNMF_ERR_OUTPUT, "no free name for the partial model");
     }
     if (r.page != NULL && (taken || cli_is_taken(call, r.page))) {
-        cli_warn(call->command, "%s: another process has written this file; there is no page",
+        cli_warn(call->command, "%s: the file appeared or changed during the run; there is no page",
                  r.page);
         r.page = NULL;
     }
@@ -227,9 +227,10 @@ static int finish(const cli_call *call, const cli_result *given, cli_pieces *pie
         cli_print_json(summary);
     json_decref(summary);
     if (error == TLNMF_OK && taken && !cancelled)
-        return cli_fail(call->command, EXIT_OUTPUT,
-                        "%s: another process has written this file; the model is in %s instead",
-                        given->output, r.output);
+        return cli_fail(
+            call->command, EXIT_OUTPUT,
+            "%s: the file appeared or changed during the run; the model is in %s instead",
+            given->output, r.output);
     return error == TLNMF_OK ? exit_for(r.model) : cli_fail_library(call, error, NULL);
 }
 

@@ -364,12 +364,14 @@ static void print_run(FILE *out, const cli_result *r)
 {
     const tlnmf_record *model = r->model;
     int64_t starts = tlnmf_record_get_integer(model, "starts");
+    int64_t completed = tlnmf_record_get_integer(model, "starts_completed"); /* also JD+NMF */
     int64_t best = tlnmf_record_get_integer(model, "best_start");
     print_stop(out, model);
     if (best >= starts) /* --method auto */
         fputs(", started from JD+NMF", out);
     else if (starts > 1)
-        fprintf(out, ", start %lld of %lld", (long long)best + 1, (long long)starts);
+        fprintf(out, ", start %lld of %lld", (long long)best + 1,
+                (long long)(completed > starts ? completed : starts));
     fputc('\n', out);
     if (!wants_details())
         return;
@@ -407,12 +409,13 @@ static const cli_sentence sentences[] = {
      "differ in Phi. If one did, more --starts may find a lower C."},
     CLI_DATA_SENTENCE,
     {"objective",
-     "TL-NMF minimises C: up to a constant and a factor the negative log-likelihood of the data. "
+     "TL-NMF minimises C: up to a constant, -2 / S times the log-likelihood of the data. "
      "L is smallest if Phi makes the covariances as diagonal as possible; it does not depend on W "
      "and H, and its zero has no meaning. Lower is better, but only fits of the same data with the "
      "same eps can be compared. "
-     "I = C - L is how badly W H describes the power V, in nats; 0 is perfect. Divide it by M N: "
-     "below 0.01 per entry the fit is close. With S realisations chance alone leaves about 1 / S."},
+     "I = C - L is how badly W H describes the power V, in nats; 0 is perfect. With S "
+     "realisations chance alone leaves I / (M N) of about 1 / S: near that value, the fit is as "
+     "good as chance allows."},
     {"method",
      "The choice of --method auto. JD+NMF is chosen if TL-NMF could lower C by very little."},
     {"TL-NMF", "The result of TL-NMF. At the global minima it has the lower C and I of the two."},
@@ -426,7 +429,7 @@ static const cli_sentence sentences[] = {
      "realisations and nothing below eps, the smallest powers have a large influence, and the "
      "minimum is harder to find."},
     {"eps check",
-     "The same fit at a third and at three times eps. The result is the same if C changes by less "
+     "The same fit at a third and at three times eps. The result is the same if C rises by less "
      "than 0.01 per entry and more than 90 % of the energy is in the same atoms."},
     {"stopped",
      "Which run ended, why, and the iterations of the best start, without its hops. A time limit "

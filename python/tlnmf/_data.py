@@ -191,7 +191,9 @@ def data_of(Y: Any, covariances: Any = None, kind: Any = Data, **reading: Any) -
     if isinstance(Y, Data):
         given = [v for v in reading.values() if not (v is None or v is False or str(v) == "auto")]
         if covariances is not None or given:
-            raise TypeError("Data hold covariances, weights and a mask already, and their layout")
+            raise TypeError(
+                "pass covariances, weights, mask and layout to Data(), not together with a Data object"
+            )
         return Y
     made: Data = kind(Y, covariances=covariances, **reading)
     return made

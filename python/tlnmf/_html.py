@@ -74,7 +74,7 @@ def excess_of(applied: Any) -> str:
         return ""
     return (
         f"{applied['excess']:.3g} (standard error {applied['excess_error']:.2g}; "
-        f"{applied['excess_random']:.3g} with permuted rows of V)"
+        f"{applied['excess_random']:.3g} with permuted rows of W H)"
     )
 
 

@@ -210,7 +210,7 @@ def fit(
     starts : int or "auto", optional
         The number of random starts; the best result is kept. "auto" runs 4 starts at a time until
         three have found the best minimum, at most 50. The default is "auto" for small problems (at
-        most 500 unknowns M M + (M + N) K, without M M at a fixed transform; solver="fast", no
+        most 500 unknowns M M + (M + N) K, without M M with a fixed transform; solver="fast", no
         start, hops or exchange), else 1. The model's `starts_agree` of `starts_completed` starts
         found the best minimum.
     callback : function, optional

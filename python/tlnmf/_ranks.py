@@ -98,7 +98,7 @@ def _limits(k: Any) -> Optional[Tuple[int, int]]:
 def data_with_realisations(Y: Any, covariances: Any, **reading: Any) -> Data:
     """Data that refer to the Y they were created from, if there is one."""
     if isinstance(Y, Data) and Y.S > 0:
-        raise TypeError("comparing several k holds out realisations: pass the array Y, not Data")
+        raise TypeError("comparing several k requires the array Y: Data do not keep the realisations")
     return data_of(Y, covariances, DataOfRealisations, **reading)
 
 

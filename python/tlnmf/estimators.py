@@ -301,7 +301,9 @@ class _Factorisation(Output, Estimator):
         """Mean log-likelihood of the rows with h integrated out; see `score_samples`."""
         scores = self.score_samples(X)
         if np.isnan(scores).all():
-            raise ValueError("every realisation of X misses every row: there is no row to score")
+            raise ValueError(
+                "no row of X can be scored: every realisation of every row has missing values"
+            )
         return float(np.nanmean(scores))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:

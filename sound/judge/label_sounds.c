@@ -245,7 +245,8 @@ static void doubt(const label_study *s, const tl_span *a, const tl_span *b, tl_c
     tl_caveats_add(
         caveats, (uint64_t)1 << a->source | (uint64_t)1 << b->source,
         "the labels %s (%s) and %s (%s) sound alike: check the names at both times; if "
-        "they are right, ignore this warning, it does not change the stems",
+        "they are right, ignore this warning: the stems do not change, only their quality is not "
+        "estimated",
         tl_label_quote(s->sound->name[a->source], name[0]), tl_label_place(s->sound, a, place[0]),
         tl_label_quote(s->sound->name[b->source], name[1]), tl_label_place(s->sound, b, place[1]));
 }

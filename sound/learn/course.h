@@ -27,7 +27,7 @@ typedef struct tl_unlabelled {
     int64_t count;
     double seconds; /* of sound without a label that is not quiet */
     double energy;  /* its fraction of the energy */
-    char text[192]; /* says so; "": there is none */
+    char text[224]; /* says so; "": there is none */
     tl_hooks hooks;
     void *memory;
 } tl_unlabelled;

@@ -77,9 +77,9 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
             snprintf(found->text, sizeof found->text,
                      "%.2f s with %.3g %% of the energy have no label (first at %.4g s). %s",
                      found->seconds, 100.0 * found->energy, at,
-                     silent ? "It is treated as silence; all stems share it equally"
-                            : "Any source may sound there: label it, or treat it as silence with "
-                              "--unlabelled silent");
+                     silent ? "It is divided equally among all stems"
+                            : "Any source may sound there: label it, or use --unlabelled "
+                              "silent to divide it equally among all stems");
         error = widen(ctx, &p, schedule, found);
     }
     tl_release(&ctx->hooks, p.memory);

@@ -308,9 +308,10 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
         tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, but the sound ends at %g s",
                trimmed, g->end, length);
     if (point && w->points++ < SHOWN)
-        tl_log(ctx, TLNMF_LOG_WARNING,
-               "the label \"%s\" at %g s is a point: it does not say how long the source sounds",
-               trimmed, g->start);
+        tl_log(
+            ctx, TLNMF_LOG_WARNING,
+            "the label \"%s\" at %g s has zero length: it does not say how long the source sounds",
+            trimmed, g->start);
     return span.end > span.start ? add_span(ctx, sound, span) : TLNMF_OK;
 }
 
@@ -376,7 +377,7 @@ tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tln
         tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels end after the sound",
                (long long)(w.late - SHOWN));
     if (w.points > SHOWN)
-        tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels are points",
+        tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels have zero length",
                (long long)(w.points - SHOWN));
     return check_heard(ctx, sound);
 }

@@ -90,9 +90,10 @@ static tlnmf_error prepare_fit(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_rank(ctx, data, settings->k));
     if (data->mask != NULL && settings->method != TL_METHOD_NMF)
-        return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "a mask is for method nmf: if Phi is learnt, its rows do not correspond to "
-                       "those of the mask");
+        return tl_fail(
+            ctx, TLNMF_ERR_OPTION,
+            "a mask requires method nmf: if Phi is learnt, its rows do not correspond to those "
+            "of the mask");
     TRY(tl_data_check_mask(ctx, data));
     t->opt = *settings;
     t->goal = goals[settings->method];
@@ -110,7 +111,8 @@ static tlnmf_error prepare_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
     t->goal = TL_GOAL_JD;
     TRY(tlnmf_settings_check(ctx, settings));
     if (data->mask != NULL)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "a mask is for method nmf, not for diagonalisation");
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "a mask requires method nmf; diagonalisation does not accept one");
     return TLNMF_OK;
 }
 

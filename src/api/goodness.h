@@ -25,7 +25,7 @@ typedef struct tl_goodness_task {
 typedef struct tl_goodness {
     double excess;     /* of the new data over the model's own data, chance subtracted */
     double error;      /* its standard error */
-    double random;     /* the excess of data in which the rows of V are permuted */
+    double random;     /* the excess of data simulated with permuted rows of W H */
     double tails;      /* the part of the excess that heavy tails of the data could explain */
     const char *words; /* the verdict, a literal */
 } tl_goodness;

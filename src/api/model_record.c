@@ -91,7 +91,7 @@ static tlnmf_error put_trace(tlnmf_ctx *ctx, tlnmf_record *model, const char *pr
 static const char *certificate_words(const tl_info *info)
 {
     static const char *const doubts[] = {
-        [TL_NO_DOUBT] = "not computed: use the option certify or exchange",
+        [TL_NO_DOUBT] = "not computed: use method auto, or the option certify or exchange",
         [TL_DOUBT_LOWER_L] =
             "none: TL-NMF found a lower L than JD; try the option continuation or more starts",
         [TL_DOUBT_CUT] =

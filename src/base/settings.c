@@ -520,10 +520,10 @@ static tlnmf_error check_learning(tlnmf_ctx *ctx, const tl_settings *s)
         TRY(tl_check_numpy_seed(ctx, s->seed));
     if (s->continuation && !(fast && learns))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "continuation is for solver fast and methods that learn a transform");
+                       "continuation requires solver fast and a method that learns a transform");
     if (s->precision == TL_PRECISION_MIXED && !(fast && learns))
         return tl_fail(ctx, TLNMF_ERR_OPTION,
-                       "precision mixed is for solver fast and methods that learn a transform");
+                       "precision mixed requires solver fast and a method that learns a transform");
     return TLNMF_OK;
 }
 
@@ -537,10 +537,10 @@ static tlnmf_error check_fit(tlnmf_ctx *ctx, const tl_settings *s)
     if (s->exchange && s->starts == 0)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "exchange needs a number of starts, not auto");
     if (s->hops > 0 && !(fast && joint))
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "hops are for solver fast and methods tl and auto");
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "hops require solver fast and method tl or auto");
     TRY(check_learning(ctx, s));
     if (s->certify && !joint)
-        return tl_fail(ctx, TLNMF_ERR_OPTION, "certify is for method tl");
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "certify requires method tl or auto");
     return TLNMF_OK;
 }
 

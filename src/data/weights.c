@@ -239,7 +239,7 @@ tlnmf_error tlnmf_data_set_dof(tlnmf_ctx *ctx, tlnmf_data *data, int64_t dof)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "dof = %lld is outside [1, %lld]", (long long)dof,
                        (long long)most);
     if (data->S < 1)
-        return tl_fail(ctx, TLNMF_ERR_DATA, "dof is for powers, not for covariances");
+        return tl_fail(ctx, TLNMF_ERR_DATA, "dof requires powers, not covariances");
     TRY(tlnmf_record_set_integer(ctx, data->record, "dof", dof));
     for (int64_t n = 0; n < data->N; n++)
         data->present[n] *= (double)dof / (double)data->dof;

@@ -161,7 +161,7 @@ ends_with 2 3 "unknown command nonsense" nonsense
 ends_with 2 3 "where G divides the 3 processes" fit gcm.npy -k 2 --split frames:2
 ends_with 2 2 "cannot be combined with -k A:B" fit gcm.npy -k 1:3 --split frames
 ends_with 2 2 "cannot be combined with .* --report or" fit gcm.npy -k 2 --split frames --report
-ends_with 2 2 "cannot be combined with .* or --missing of powers" fit powers.npy -k 2 --split frames \
+ends_with 2 2 "cannot be combined with .* or --missing with --input power" fit powers.npy -k 2 --split frames \
     --input power --missing
 # The number of a slice or of a frame is that in the file, not in the part of a process.
 ends_with 3 2 "skew.npy: slice 8 is not symmetric" fit skew.npy -k 2 --split frames

@@ -59,7 +59,7 @@ holed([2 7]) = NaN;
 [~, W, H] = tlnmf_fit (holed, 1, "input", "power", "missing", true);
 assert (W * H, V, 1e-3);
 fails ("finite", holed, 1, "input", "power");
-fails ("not for covariances", holed, 1, "input", "covariances", "missing", true);
+fails ("require data, not covariances", holed, 1, "input", "covariances", "missing", true);
 gone = Y; % missing frames: the same as the likelihood of the frames present
 gone(1,:,3) = NaN;
 some = gone;

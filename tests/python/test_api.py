@@ -121,7 +121,7 @@ class Results(unittest.TestCase):
         for wrong in ({"weights": w[1:]}, {"weights": -w}, {"mask": mask[1:]}, {"mask": -mask}):
             with self.assertRaises(ValueError):
                 tlnmf.apply(m, Y, **wrong)
-        with self.assertRaisesRegex(TypeError, "already"):
+        with self.assertRaisesRegex(TypeError, r"pass covariances, .* to Data\(\), not together with a Data object"):
             tlnmf.apply(m, tlnmf.Data(Y), mask=mask)
 
     def test_the_figures_of_the_verdict(self):
@@ -153,7 +153,7 @@ class Results(unittest.TestCase):
         self.assertLess(4 * chance, 2 * K * (M - 1) / (M * N * S))  # so that the test sees that term
         self.assertEqual(applied.fits[:11], "cannot tell")
         judged = (f"{applied.excess:.3g} (standard error {applied.excess_error:.2g}; "
-                  f"{applied.excess_random:.3g} with permuted rows of V)")  # fmt: skip
+                  f"{applied.excess_random:.3g} with permuted rows of W H)")  # fmt: skip
         text = repr(applied)
         self.assertIn(f"fits = {applied.fits!r}; I_per_entry = {applied.I_per_entry:.4g}; excess = {judged}; ", text)
         self.assertIn(f"<th align=left>excess</th><td>{judged}</td>", applied._repr_html_())
@@ -193,7 +193,7 @@ class Results(unittest.TestCase):
         for wrong in ("x", "3:1", "1:", range(1, 9, 2), range(0)):
             with self.assertRaises(ValueError):
                 tlnmf.fit(Y, wrong)
-        with self.assertRaisesRegex(TypeError, "pass the array Y"):
+        with self.assertRaisesRegex(TypeError, "requires the array Y: Data do not keep the realisations"):
             tlnmf.fit(tlnmf.Data(Y), "1:2")
         with self.assertRaisesRegex(tlnmf.OptionError, "a start may hold Phi only"):
             tlnmf.fit(Y, "1:2", start={"W": m.W})

@@ -129,7 +129,7 @@ class MissingPowers(unittest.TestCase):
         self.assertTrue(np.isnan(model.score_samples(half)[0]) and np.isfinite(model.score(half)))
         rows = np.full((20, 6), np.nan)
         learnt = tlnmf.TLNMF(2, missing=True).fit(Y[0].T)
-        self.assertRaisesRegex(ValueError, "no row to score", learnt.score, rows)
+        self.assertRaisesRegex(ValueError, "no row of X can be scored", learnt.score, rows)
 
     def test_several_realisations(self):
         both = np.stack([self.HOLED, self.V])  # a gap in one: the mean is that of the other

@@ -81,7 +81,7 @@ expect 0 ... "tlnmf apply: $said" tlnmf apply m.h5 smn.npy -o a.h5 --per-trial -
 check "apply with --per-trial" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf apply: warning: the model was fitted with --per-trial, but is applied without it" \
     tlnmf apply m.h5 smn.npy -o a.h5 --force --json
-check "no verdict" [ "$(json fits)" = "cannot tell: the data of the model were read with other options" ]
+check "no verdict" [ "$(json fits)" = "cannot tell: the model's own data were read with other options (see the warning)" ]
 
 names="give 2 or 3 of these names, with commas: trials, epochs or realisations; channels, sensors or length; time, times or frames"
 usage fit "axes = trials,leads,time: $names" smn.npy -k 1 --axes trials,leads,time
@@ -91,7 +91,7 @@ usage fit "axes = trials,time: missing channels, sensors or length" smn.npy -k 1
 usage fit "axes = channels,trials: missing time, times or frames" smn.npy -k 1 --axes channels,trials
 input fit "smn.npy: the array has 3 axes, but --axes channels,time names 2" smn.npy -k 1 --axes channels,time
 usage fit "--per-trial: mn.npy has no trials" mn.npy -k 1 --per-trial
-usage fit "--axes is for data, but covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
+usage fit "--axes requires data, but covs.npy has covariances" covs.npy -k 1 --input covariances --axes trials,channels,time
 usage apply "--axes is for arrays, but x.wav is a sound" m.h5 x.wav --axes trials,channels,time
 
 # Frames that are much longer than their number: the order may be another one.

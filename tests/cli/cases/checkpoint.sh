@@ -153,7 +153,7 @@ echo mine >taken
 kill -TERM $pid
 wait $pid 2>/dev/null || true
 check "a file of that name stays" [ "$(cat taken)" = mine ]
-check "the run says so" grep -q "no checkpoint: taken: another process has written this file; it is not replaced" "$err"
+check "the run says so" grep -q "no checkpoint: taken: the file appeared or changed during the run; it is not replaced" "$err"
 
 # A link in place of the checkpoint, which may have its inode
 echo mine >precious

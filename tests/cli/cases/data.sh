@@ -87,4 +87,4 @@ input fit "negative_power.npy: row 1, frame 0 is -3: powers must not be negative
     negative_power.npy -k 1 --input power
 usage fit "--input power requires --method nmf" power.npy -k 1 --input power --method tl
 usage fit "--input power requires --transform identity" power.npy -k 1 --input power --transform dct
-usage jd "--input power is for fit with a fixed identity; jd learns a transform" power.npy --input power
+usage jd "jd does not accept --input power" power.npy --input power

@@ -47,7 +47,7 @@ C=$(json C)
 expect 0 ... "" tlnmf fit y.npy -k 2 --no-model --json --moving 1
 check "an average over one frame is the frame" [ "$(json C)" = "$C" ]
 npy cov.npy "(2, 2, 2)" 1 0 0 1 2 0 0 1
-usage fit "--block is for data, but cov.npy has covariances" \
+usage fit "--block requires data, but cov.npy has covariances" \
     cov.npy -k 1 --input covariances --block 2 --no-model
 
 # JSON, trace and model

@@ -56,10 +56,10 @@ sizes_of() { tlnmf info "$@" 2>&1 | tail -n 1 | tr -s ' '; }
 check "info lists all columns" [ "$(sizes_of falls.csv)" = " text (2, 3)" ]
 check "info with --drop shows the shape that fit reads" [ "$(sizes_of falls.csv --drop id)" = " text (2, 2)" ]
 check "the same as a suffix" [ "$(sizes_of falls.csv:drop=id)" = " text (2, 2)" ]
-usage info "--drop is for text tables; y.npy is not one" y.npy --drop 1
+usage info "--drop requires a text table; y.npy is not one" y.npy --drop 1
 usage fit "--columns and --drop are mutually exclusive" falls.csv -k 1 --columns a --drop id
 usage fit "--drop requires names or numbers of columns" falls.csv -k 1 --drop ""
-usage fit "--drop is for text tables; y.npy is not one" y.npy -k 1 --drop 1
+usage fit "--drop requires a text table; y.npy is not one" y.npy -k 1 --drop 1
 sizes 2 2 "$left, the first column, an index" falls.csv --index yes
 printf '0,1,2\n1,2,3\n4,5,7\n' >counts.csv # no fractions below it: data
 sizes 3 3 "; its first line counts the columns and is read as data (:header skips it)" counts.csv
@@ -72,7 +72,7 @@ sizes 3 3 "" rows.csv --index no
 expect 0 ... "tlnmf fit: -: text, 3 x 3 numbers between commas" tlnmf fit - -k 1 -J 2 --no-model --header no <count.csv
 expect 0 ... "tlnmf jd: count.csv: text, 2 x 3 numbers between commas; skipped: the header line (it counts the columns; :no-header keeps it)" \
     tlnmf jd count.csv -o count.h5
-usage fit "--header is for text tables; y.npy is not one" y.npy -k 1 --header yes
+usage fit "--header requires a text table; y.npy is not one" y.npy -k 1 --header yes
 usage fit "header = maybe is not one of yes|no|auto" plain.csv -k 1 --header maybe
 input fit "y.npy: not a text table, :no-header does not apply to it" y.npy:no-header -k 1 --no-model
 printf '\xff\xfe1\0,\0002\0\n\0' >utf16.csv

@@ -2,7 +2,7 @@
 hostile=$GOLDEN/../hostile
 
 # ---- sizes and damage: a message and exit code 3, never a signal ------------------------------------
-expect 3 "" "tlnmf fit: bomb.h5: damaged: reading it takes more time or memory than its size explains" \
+expect 3 "" "tlnmf fit: bomb.h5: reading it exceeds the time or memory limit for a file of this size; it may be damaged" \
     bash -c "cd '$hostile' && exec tlnmf fit bomb.h5 -k 1 --no-model"
 expect 3 "" "tlnmf fit: few.mat: the variable at byte 128 is damaged" \
     bash -c "cd '$hostile' && exec tlnmf fit few.mat -k 1 --no-model"

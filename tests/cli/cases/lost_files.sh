@@ -119,7 +119,7 @@ for force in "" --force; do
         wait $! || code=$?
         check "exit code $code, not 5 ($what)" [ $code -eq 5 ]
         check "the message ($what)" grep -q \
-            "^tlnmf fit: late.h5: another process has written this file; the model is in late.partial.h5 instead" "$err"
+            "^tlnmf fit: late.h5: the file appeared or changed during the run; the model is in late.partial.h5 instead" "$err"
         check "the model is complete" tlnmf info late.partial.h5 >"$out"
         rm -f late.* .late*
     done

@@ -50,7 +50,7 @@ if command -v groff >/dev/null; then
     render tlnmf-fit.1 >text
     check "an option with its text" grep -A1 -e "^ *--hops INT" text
     tr -s ' \n' '  ' <text >words
-    check "its range" grep -q -- "-J INT largest number of outer iterations \[1000\]. From 1 to 1000000000." words
+    check "its range" grep -q -- "-J INT maximum number of outer iterations \[1000\]. From 1 to 1000000000." words
 else
     skip "rendering (there is no groff)"
 fi

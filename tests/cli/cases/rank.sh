@@ -31,10 +31,10 @@ near "the held-out score" "$got" \
 
 tlnmf simulate gcm -s 4 -n 20 -o few.npy
 expect 0 ... "" tlnmf fit few.npy -k auto --method jd --eps 1e-8 --no-model
-check "the answer first" grep -Eq "^components by held-out realisations \(4 folds of 4\): k = . has the best score and is used" "$out"
+check "the answer first" grep -Eq "^components by held-out realisations \(4 folds, 4 realisations\): k = . has the best score and is used" "$out"
 check "at most twelve lines" [ "$(wc -l <"$out")" -le 12 ]
 expect 0 ... "" tlnmf fit few.npy -k auto --method jd --eps 1e-8 --no-model -v -q
-check "a table" grep -q "^components by held-out realisations (4 folds of 4): k = . has the best score and is used" "$out"
+check "a table" grep -q "^components by held-out realisations (4 folds, 4 realisations): k = . has the best score and is used" "$out"
 check "its head" [ "$(sed -n 2p "$out")" = "    k   C per entry   above the best   standard error" ]
 check "eight lines" [ "$(grep -Ec '^  +[1-8] +[0-9.]+ +[0-9.]+ +[0-9.]+' "$out")" -eq 8 ]
 check "the k that is kept" [ "$(grep -Ec '^ +[1-8] .* best: kept' "$out")" -eq 1 ]
@@ -45,11 +45,11 @@ expect 0 ... "" tlnmf fit y.npy -k 1:1 -J 2 --no-model --json
 check "too few data" [ "$(json rank_limits)" = "Too few data: with 2 realisations the true number is rarely found; it may be larger (docs/howto/components.md)" ]
 expect 0 ... "tlnmf fit: warning: k is above min(M, N) = 2: W H can fit any V exactly" \
     tlnmf fit y.npy -k 3:3 -J 2 --no-model
-usage fit "k = 3:1 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
-usage fit "k = 0:2 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 0:2
-usage fit "k = abc is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k abc
-usage fit "k = 2.5 is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 2.5
-usage fit "k = 1:x is not a number, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 1:x
+usage fit "k = 3:1 is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 3:1
+usage fit "k = 0:2 is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 0:2
+usage fit "k = abc is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k abc
+usage fit "k = 2.5 is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 2.5
+usage fit "k = 1:x is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" a.npy -k 1:x
 usage fit "-k 1:3 and --init, --init-w or --init-h are mutually exclusive" a.npy -k 1:3 --init-w w.npy
 expect 0 ... "" tlnmf fit few.npy -k 1:2 --method jd --no-model --json
 table=$(sed -n '/"rank_table"/,/]/p' "$out")
@@ -76,7 +76,7 @@ expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model -v -q
 check "by entries" grep -Fxq "components by held-out entries of V (5 folds): k = 1 has the best score and is used" "$out"
 check "entries decide" grep -Eq "^    1 .*  best: kept$" "$out"
 check "the limits of entries" grep -q "this is rarely the true number (docs/howto/components.md)" "$out"
-check "then by neighbours" grep -Fxq "components by held-out neighbours (4 folds of 4): k = 1 has the best score" "$out"
+check "then by neighbours" grep -Fxq "components by held-out neighbours (4 folds, blocks of 4 frames): k = 1 has the best score" "$out"
 check "the limits of neighbours" \
     grep -Fxq "  If the data change within 4 frames, this number is too low (docs/howto/components.md)." "$out"
 expect 0 ... "" tlnmf fit one.npy -k 1:3 --no-model

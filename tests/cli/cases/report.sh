@@ -117,9 +117,9 @@ again data.npy --input data --init-phi way1.h5:Phi
 expect 0 w4.html "" tlnmf report way4.h5 --data data.npy -o w4.html --force
 has w4.html '"V":{"type"'
 mv weights.npy aside.npy
-expect 0 w4.html "tlnmf report: warning: weights.npy: the file of --weights is not next to the model; the page omits |Phi Y|^2" \
+expect 0 w4.html "tlnmf report: warning: weights.npy: the file of --weights is not in the model's folder; the page omits |Phi Y|^2" \
     tlnmf report way4.h5 -o w4.html --force
-has w4.html "The data are not in the model (weights.npy: the file of --weights is not next to the model)"
+has w4.html "The data are not in the model (weights.npy: the file of --weights is not in the model&#39;s folder)"
 
 # A transform alone: V by its Phi, energies only if they are known, unmixing.
 expect 0 ... "" tlnmf jd data.npy -o jd.h5
@@ -162,11 +162,11 @@ lacks new.html "do not sum" "<img"
 
 # A model that a stranger sends must not choose which files the page shows: only plain files next to
 # the model count, and files that the user names.
-has new.html "The recording is not next to the model. tlnmf report --sound FILE shows it."
+has new.html "The recording is not in the model&#39;s folder. Use tlnmf report --sound FILE."
 lacks new.html '"V":{"type"'
 expect 0 given.html "" tlnmf report stems --sound notes.wav --labels notes.txt -o given.html
 has given.html '"V":{"type"' '"labels":[[0'
-lacks given.html "next to the model"
+lacks given.html "in the model&#39;s folder"
 mkdir far && cp -r stems far/
 cp notes.wav notes.txt far/stems/
 expect 0 near.html "" tlnmf report far/stems -o near.html
@@ -181,17 +181,17 @@ for kind in link fifo device; do
         esac
     done
     expect 0 ... "" timeout 20 tlnmf report far/stems -o far.html --force
-    has far.html "The recording is not next to the model" "is not next to the model."
+    has far.html "The recording is not in the model&#39;s folder" "is not in the model&#39;s folder."
     has far.html '"labels":[]'
     lacks far.html 'aria-label="low" src'
 done
 expect 0 ... "" tlnmf separate "$PWD/notes.wav" --labels "$PWD/notes.txt" --method nmf --per-source 1 -o abs
 cp notes.wav notes.txt abs/
 expect 0 ... "" tlnmf report abs -o abs.html
-has abs.html "The recording is not next to the model" '"labels":[]'
+has abs.html "The recording is not in the model&#39;s folder" '"labels":[]'
 expect 0 ... ... tlnmf fit "$PWD/data.npy" -k 2 -J 5 -o abs.h5
 expect 0 ... "" tlnmf report abs.h5 -o abs2.html
-has abs2.html "not next to the model; --data names it"
+has abs2.html "not in the model&#39;s folder; use --data FILE"
 mkdir up && expect 0 ... ... tlnmf fit up/../data.npy -k 2 -J 5 -o up/m.h5
 cp data.npy up/
 expect 0 ... "" tlnmf report up/m.h5 -o up.html
@@ -229,7 +229,7 @@ expect 0 x.html "" tlnmf report stems -o x.html --force
 has x.html "unsupported audio format"
 rm stems/low.wav
 expect 0 x.html "" tlnmf report stems -o x.html --force
-has x.html "The stem &quot;low&quot; is not next to the model."
+has x.html "The stem &quot;low&quot; is not in the model&#39;s folder."
 mv notes.wav gone.wav
 
 # ---- bad input ----------------------------------------------------------------------------------

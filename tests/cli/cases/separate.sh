@@ -22,7 +22,7 @@ check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
 check "the window" [ "$(json window)" = tukey ]
 near "seconds" "$(json release)" 0.2 0
 check "the frames that were used, once" [ "$(grep -c '"learn_frames"' "$out")" = 1 ]
-check "why there is no estimate" grep -q "not estimated with --method, --per-source or --transform. Listen" stems/report.html
+check "why there is no estimate" grep -q "not estimated with --method, --per-source or --transform dct|dft. Listen" stems/report.html
 check "what it was chosen by" grep -q "1 candidate was compared on 1 remix" stems/report.html
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
@@ -188,14 +188,14 @@ expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" ends at 6 s, but the 
 tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
     tlnmf separate notes.wav --labels l.txt -o x
 printf '0\t1\ta\n1\t1\tb\n' >l.txt
-expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" at 1 s is a point: it does not say how long the source sounds
+expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" at 1 s has zero length: it does not say how long the source sounds
 tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
     tlnmf separate notes.wav --labels l.txt -o x
 absent x
 printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
 expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, but the sound ends at 3 s' \
     tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
-check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source or --transform$' "$out")" = 2 ]
+check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source or --transform dct|dft$' "$out")" = 2 ]
 check "no stem outside of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
 
 # Names: surrounding spaces are ignored; names that differ only in case are two sources, with a warning
@@ -205,7 +205,7 @@ expect 0 ... 'tlnmf separate: warning: the names "Piano" (case.txt line 1, 0 s) 
     tlnmf separate notes.wav --labels case.txt --method nmf --per-source 1 -o case
 check "two sources, not four" [ "$(grep -c '"name"' case/summary.json)" = 2 ]
 printf '0\t1\ta\n1\t3\tb\n2\t2\ta\n' >point.txt
-expect 0 ... 'tlnmf separate: warning: point.txt: the label "a" at 2 s is a point: it does not say how long the source sounds' \
+expect 0 ... 'tlnmf separate: warning: point.txt: the label "a" at 2 s has zero length: it does not say how long the source sounds' \
     tlnmf separate notes.wav --labels point.txt --method nmf --per-source 1 -o point
 
 # Many warnings of one kind are summed
@@ -213,7 +213,7 @@ awk 'BEGIN { for (i = 0; i < 80; i++) print "0\t1\ta\n1\t9\tb\n2\t2\tb" }' >floo
 expect 0 ... ... tlnmf separate notes.wav --labels flood.txt --method nmf --per-source 1 -o flood
 check "few lines" [ "$(grep -c 'flood.txt' "$err")" -le 9 ]
 check "late labels" grep -q "warning: flood.txt: and 77 more labels end after the sound" "$err"
-check "points" grep -q "warning: flood.txt: and 77 more labels are points" "$err"
+check "points" grep -q "warning: flood.txt: and 77 more labels have zero length" "$err"
 
 # ---- labels that may be wrong ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n2\t3\tlow A\n2\t3\thighx\n' >typo.txt
@@ -237,29 +237,29 @@ check "no figure" grep -q "all.wav: quality not estimated" "$out"
 
 # Both always sound, so candidates can agree and all be wrong.
 printf '0\t3\tlow A\n0\t3\thigh\n' >together.txt
-expect 0 ... 'tlnmf separate: warning: no two sources are heard apart for long enough to check the quality: record each source alone before the mixture, and label it' \
+expect 0 ... 'tlnmf separate: warning: no two passages without a common source are long enough to check the quality: record each source alone before the mixture, and label it' \
     tlnmf separate notes.wav --labels together.txt -o together
 check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
-check "the page has the reason" grep -q "no two sources are heard apart" together/report.html
+check "the page has the reason" grep -q "no two passages without a common source are long enough" together/report.html
 check "no figure on the page" [ "$(grep -c 'expect [0-9-]* dB' together/report.html)" = 0 ]
 
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
-check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9.]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there: label it, or treat it as silence with --unlabelled silent\$" "$err"
+check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9.]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there: label it, or use --unlabelled silent to divide it equally among all stems\$" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
 near "everything is labelled" "$(json unlabelled_seconds)" 0 0
 expect 0 ... "" tlnmf eval --filter 1 --json --ref known/high.wav --est any/high.wav
 check "as good as with all labels: $(json si_sdr) dB" awk -v a="$(json si_sdr)" 'BEGIN { exit !(a > 20) }'
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o none --unlabelled silent
-check "silence, as asked" grep -q "It is treated as silence; all stems share it equally" "$err"
+check "silence, as asked" grep -q "It is divided equally among all stems" "$err"
 
 # Late labels leave the starts of sounds without a label: the cause comes first.
 duet=$GOLDEN/../../recordings/piano_clarinet
 awk -F '\t' '{ printf "%.2f\t%.2f\t%s\n", $1 + 0.25, $2 + 0.25, $3 }' "$duet/labels.txt" >late.txt
 expect 0 ... 'tlnmf separate: warning: the labels are about 0.25 s late: sounds begin before them; check the first label (late.txt line 1, 0.25 s) and move all labels
-tlnmf separate: warning: 0.24 s with 9.5 % of the energy have no label (first at 0 s). Any source may sound there: label it, or treat it as silence with --unlabelled silent' \
+tlnmf separate: warning: 0.24 s with 9.5 % of the energy have no label (first at 0 s). Any source may sound there: label it, or use --unlabelled silent to divide it equally among all stems' \
     tlnmf separate "$duet/mix.flac" --labels late.txt -o late --per-source 1 --method nmf
 
 # A model of other instruments does not fit

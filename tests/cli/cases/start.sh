@@ -74,7 +74,7 @@ check "the same L" [ "$(json L)" = "$L" ]
 
 # The bound of the help is the one at which a fit runs several starts: 10 x 10 + (10 + 90) 4, and
 # (10 + 115) 4 at a fixed transform.
-bound='M M + (M + N) K <= 500 (at a fixed transform: (M + N) K)'
+bound='M M + (M + N) K <= 500 (with a fixed transform: (M + N) K)'
 check "the bound in the help" grep -qF "$bound" <(tlnmf fit --help all | tr -s ' \n' ' ')
 for file in include/tlnmf/tlnmf.h python/tlnmf/_model.py docs/howto/convergence.md; do
     check "the bound in $file" grep -q 'most 500\b' "$GOLDEN/../../../$file"

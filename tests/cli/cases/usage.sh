@@ -65,9 +65,9 @@ usage fit "-k needs a value" y.npy -k
 usage fit "k = 0 is outside [1, 10000]" y.npy -k 0
 usage fit "k = -3 is outside [1, 10000]" y.npy -k -3
 usage fit "k = 10001 is outside [1, 10000]" y.npy -k 10001
-usage fit "k = two is not a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k two
-usage fit "k = 2.5 is not a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k 2.5
-usage fit "k = nan is not a number, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k nan
+usage fit "k = two is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k two
+usage fit "k = 2.5 is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k 2.5
+usage fit "k = nan is not an integer from 1 to 10000, A:B with 1 <= A <= B <= 1000, or auto" y.npy -k nan
 usage fit "k = 13 is more than the M N = 3 x 4 entries to fit" y.npy -k 13
 
 # The floor
@@ -143,7 +143,7 @@ usage simulate "--seed-data is for gcm only" notes --seed-data 3 -o x.npy
 usage simulate "-o and --truth-w both go to standard output" gcm -o - --truth-w -
 usage simulate "-o and --signal both go to standard output" notes -o - --signal -
 usage simulate "-o and --truth-h are the same file: y2.npy" gcm -o y2.npy --truth-h y2.npy
-usage fit "certify is for method tl" y.npy -k 2 --method nmf --certify
+usage fit "certify requires method tl or auto" y.npy -k 2 --method nmf --certify
 usage fit "exchange runs tl and jd: it cannot be used with method nmf" \
     y.npy -k 2 --method nmf --exchange
 npy Phi.npy "(3, 3)" 1 0 0 0 1 0 0 0 1

@@ -21,7 +21,7 @@ expect 0 ... "" tlnmf fit y.npy -k 1 --weights none.npy $fit -o none.h5
 expect 0 ... "tlnmf apply: warning: the model was fitted with --weights none.npy, but is applied without it" \
     tlnmf apply none.h5 y.npy --json -o all.h5
 check "apply gives every frame an H" [ "$(json own_data)" = false ]
-check "and no verdict" [ "$(json fits)" = "cannot tell: the data of the model were read with other options" ]
+check "and no verdict" [ "$(json fits)" = "cannot tell: the model's own data were read with other options (see the warning)" ]
 # With the weights, H is that of the fit, for all methods and for covariances.
 npy covs.npy "(4, 2, 2)" 2.5 -0.25 -0.25 0.625  2.5 0.5 0.5 1  5 2.75 2.75 2.125  12.5 3 3 6.5
 for method in tl jd nmf; do
@@ -70,7 +70,7 @@ input apply "nothing.npy: the mask sums to 0: it must be positive and finite" ma
 npy hidden.npy "(2, 2, 4)" 1 2 99 4  0.5 -1 2 -3  2 1 77 3  1 1 0.5 2
 expect 0 ... "" tlnmf fit hidden.npy -k 1 --method nmf --transform identity --mask mask.npy $fit
 near "masked entries have no effect" "$(json C)" "$C" 1e-9
-expect 2 "" "tlnmf fit: a mask is for method nmf: if Phi is learnt, its rows do not correspond to those of the mask" \
+expect 2 "" "tlnmf fit: a mask requires method nmf: if Phi is learnt, its rows do not correspond to those of the mask" \
     tlnmf fit y.npy -k 1 --method tl --mask mask.npy --force
 input fit "turned.npy: shape (4, 2), but the mask must be (2, 4)" y.npy -k 1 --method nmf --mask turned.npy --force
 nothing="entry 1 of the frames of V has no data: it is missing or masked in all of them. Omit the entry or change the mask"
@@ -97,4 +97,4 @@ check "its own data" [ "$(json own_data)" = true ]
 expect 0 ... "tlnmf jd: gaps.npy: 2 of 8 frames are missing" tlnmf jd gaps.npy --missing $fit
 usage fit "--missing and --block are mutually exclusive" gaps.npy -k 1 --missing --block 2 --force
 npy covs.npy "(2, 2, 2)" 2 1 1 2 5 -3 -3 5
-usage fit "--missing is for data, but covs.npy has covariances" covs.npy -k 1 --missing --force
+usage fit "--missing requires data, but covs.npy has covariances" covs.npy -k 1 --missing --force

@@ -126,7 +126,7 @@ static void columns_that_identify_rows(void **state)
     check_words("columns=*", "a,time,c\n1,2.5,-3\n4e-2,5,6\n", COMMAS HEADER);
 }
 
-#define EMPTY ". If the value is missing, empty the cell and use --missing"
+#define EMPTY ". If the value is missing, leave the cell empty and use --missing"
 #define DROP(column)                                                                          \
     ". Use --drop " column " to omit the column, or --columns NAME,.. to choose the columns " \
     "to read" EMPTY

@@ -163,8 +163,8 @@ static void exchanged_names_are_found(void **state)
            "the labels \"clarinet\" (duet.txt line 3, 0.79 s) and \"flute\" (duet.txt line ");
     expect(&caveats, 3, "(duet.txt line 7, 2.31 s) ");
     expect(&caveats, 3,
-           " sound alike: check the names at both times; if they are right, ignore this warning, "
-           "it does not change the stems");
+           " sound alike: check the names at both times; if they are right, ignore this warning: "
+           "the stems do not change, only their quality is not estimated");
 }
 
 /* Two labels that are each nearest to the other are one finding. */
