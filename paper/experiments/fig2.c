@@ -28,7 +28,7 @@ static void plan(rep *r)
         rep_protocol p = rep_protocol_of(r, (rep_set)set);
         for (int solver = 0; solver < REP_SOLVERS; solver++)
             for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++)
-                if (r->uses_set[set] && r->uses_solver[solver])
+                if (rep_uses(r, (rep_set)set, (rep_solver)solver))
                     rep_add(r, rep_search_cell(r, (rep_set)set, p.S[i], (rep_solver)solver));
     }
 }
@@ -206,7 +206,7 @@ static int report_solver(rep *r, rep_solver solver)
                                          "Figure 2, by the paper's algorithms"};
     rep_table both[REP_SETS] = {{0}};
     for (int set = 0; set < REP_SETS; set++)
-        if (r->uses_set[set])
+        if (rep_uses(r, (rep_set)set, solver))
             REP_TRY(report_set(r, (rep_set)set, solver, &both[set]));
     char name[32];
     snprintf(name, sizeof name, "fig2-%s.svg", solver_names[solver]);
@@ -217,7 +217,7 @@ static int report_solver(rep *r, rep_solver solver)
 static int report(rep *r)
 {
     for (int solver = REP_SOLVERS - 1; solver >= 0; solver--)
-        if (r->uses_solver[solver])
+        if (rep_uses_solver(r, (rep_solver)solver))
             REP_TRY(report_solver(r, (rep_solver)solver));
     return EXIT_DONE;
 }

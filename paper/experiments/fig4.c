@@ -77,7 +77,7 @@ static rep_cell curve_cell(const rep *r, rep_set set)
 static void plan(rep *r)
 {
     for (int set = 0; set < REP_SETS; set++)
-        if (r->uses_set[set])
+        if (rep_uses_set(r, (rep_set)set))
             rep_add(r, curve_cell(r, (rep_set)set));
 }
 
@@ -156,7 +156,7 @@ static int report(rep *r)
 {
     rep_table both[REP_SETS] = {{0}};
     for (int set = 0; set < REP_SETS; set++)
-        if (r->uses_set[set])
+        if (rep_uses_set(r, (rep_set)set))
             REP_TRY(report_set(r, (rep_set)set, &both[set]));
     return rep_figure_write(r, &(rep_figure){"fig4.svg", "Figure 4", 860.0, 360.0, draw}, both);
 }
