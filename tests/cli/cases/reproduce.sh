@@ -16,7 +16,7 @@ check "nor in the JSON" [ "$(grep -Eoc '"(published|difference)": ?-?[0-9]' whol
 for file in fig2-gcm-fast.csv fig2-gcm-paper.csv theory.csv fig2-fast.svg fig2-paper.svg theory.svg summary.json; do
     check "$file exists" [ -s whole/$file ]
 done
-check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_tl,gap,C_jd,C_tl,L_jd ]
+check "columns have names" [ "$(head -n 1 whole/fig2-gcm-fast.csv)" = S,I_jd,I_tl,I_gap,C_jd,C_tl,L_jd ]
 check "one row per S" [ "$(wc -l <whole/fig2-gcm-fast.csv)" -eq 4 ]
 check "a page with the figures" grep -q '<h2>Figure 2, .*</h2>' whole/index.html
 check "all figures are in it" [ "$(grep -c '<figure><svg ' whole/index.html)" -eq "$(ls whole/*.svg | wc -l)" ]
@@ -75,6 +75,8 @@ expect 0 ... "" tlnmf reproduce fig2 fig4 errata --data gcm --solver fast --quic
 for file in summary.md index.html fig2-gcm-fast.csv fig2-fast.svg fig4-gcm.csv fig4.svg; do
     check "$file is the same after three runs" cmp one/$file parts/$file
 done
+check "one data set: one panel of figure 2" grep -q '<svg [^>]* width="725" height="370"' parts/fig2-fast.svg
+check "and of figure 4" grep -q '<svg [^>]* width="425" height="380"' parts/fig4.svg
 check "a part that was not asked for is not reported" [ "$(ls parts)" = "$(ls one)" ]
 check "the page has its figure" grep -q '<h2>Figure 2, ' parts/index.html
 

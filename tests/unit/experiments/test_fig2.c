@@ -205,7 +205,7 @@ static void figures_show_the_published_curves_in_full_only(void **state)
     begin(&f);
     run(&f);
     assert_true(has(&f, "fig2-fast.svg", "JD+NMF, published"));
-    assert_true(has(&f, "fig2-paper.svg", "gap, published"));
+    assert_true(has(&f, "fig2-paper.svg", "I_jd - I_tl, published"));
     assert_false(has(&f, "fig2-paper.svg", note));
     assert_false(has(&f, "fig2-paper.svg", "not drawn"));
     set(&f, "search-gcm-S1-paper", "I_jd", 369.0); /* a negative gap */
