@@ -210,8 +210,8 @@ static void put_look(io_buffer *page, const page_model *m)
 static void put_page(io_buffer *page, const page_model *m, const page_sound *sound,
                      const json_t *data)
 {
-    const char *title = tlnmf_record_get_text(m->about, "title");
-    put_head(page, title != NULL ? title : m->separated ? "A separation" : "A model");
+    char title[64];
+    put_head(page, page_title(m, title));
     page_headline(page, m, sound);
     put_navigation(page, m, sound);
     put_listen(page, m, sound);

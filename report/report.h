@@ -123,6 +123,8 @@ void page_numbers(io_buffer *page, const page_model *m);
 /* A number of the summary, such as "C" or "separation.C"; NaN if it is missing. */
 double page_value(const page_model *m, const char *name);
 const char *page_word(const page_model *m, const char *name); /* or NULL */
+/* The heading: of `about`, or what was done, such as "TL-NMF with 3 components". */
+const char *page_title(const page_model *m, char text[64]);
 
 /* ---- the data (page_data.c) ------------------------------------------------------------------ */
 

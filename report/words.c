@@ -276,15 +276,65 @@ static void say_certificate(io_buffer *page, const page_model *m)
     page_raw(page, ".</p>");
 }
 
+const char *page_title(const page_model *m, char text[64])
+{
+    const char *method = page_word(m, "method"), *title = tlnmf_record_get_text(m->about, "title");
+    bool jd = method != NULL && strcmp(method, "jd") == 0;
+    bool nmf = method != NULL && strcmp(method, "nmf") == 0;
+    if (title != NULL)
+        return title;
+    if (m->separated)
+        return "A separation";
+    if (m->K == 0)
+        return "Joint diagonalisation";
+    snprintf(text, 64, "%s with %lld component%s",
+             nmf  ? "NMF"
+             : jd ? "JD+NMF"
+                  : "TL-NMF",
+             (long long)m->K, m->K == 1 ? "" : "s");
+    return text;
+}
+
+/* Models of the Python package do not hold S, but the number of independent realisations, which of
+ * powers is another one. */
+static double realisations(const page_model *m)
+{
+    const char *input = tlnmf_record_get_text(m->record, "given.input");
+    double S = page_value(m, "data.S");
+    bool unknown = !isfinite(S) && (input == NULL || strcmp(input, "power") != 0);
+    return unknown ? page_value(m, "realisations") : S;
+}
+
+/* Which start the result is from, and how many starts agree. */
+static void say_starts(io_buffer *page, const page_model *m)
+{
+    double starts = page_value(m, "starts"), completed = page_value(m, "starts_completed");
+    double agree = page_value(m, "starts_agree"), best = page_value(m, "best_start");
+    if (starts > 1.0 && best < starts)
+        page_format(page, " of start %.0f of %.0f", best + 1.0, starts);
+    else if (starts > 1.0 && best >= starts) /* method auto, exchange */
+        page_raw(page, " of the start from JD+NMF");
+    page_raw(page, ".");
+    if (completed > 1.0)
+        page_format(page, " %.0f of %.0f completed starts%s found the best minimum.", agree,
+                    completed,
+                    completed > starts + 1.0 ? " (some of them from JD+NMF)"
+                    : completed > starts     ? " (one of them from JD+NMF)"
+                                             : "");
+}
+
 static void say_fit(io_buffer *page, const page_model *m)
 {
     const char *file = page_word(m, "data.file"), *stop = stop_words(m);
-    double iterations = page_value(m, "iterations"), starts = page_value(m, "starts");
+    double iterations = page_value(m, "iterations"), S = realisations(m);
     page_raw(page, "<p class=\"lead\">");
     page_text(page, file != NULL ? file : "The data");
-    page_format(page, " (frames of length %lld", (long long)m->M);
+    page_raw(page, " (");
     if (m->N > 0)
-        page_format(page, ", %lld of them", (long long)m->N);
+        page_format(page, "%lld ", (long long)m->N);
+    page_format(page, "frames of length %lld", (long long)m->M);
+    if (S > 1.0)
+        page_format(page, ", %.0f realisations", S);
     page_raw(page, ")");
     say_method(page, m, file != NULL ? "was" : "were");
     page_raw(page, "</p>");
@@ -294,16 +344,7 @@ static void say_fit(io_buffer *page, const page_model *m)
         page_text(page, stop);
         if (isfinite(iterations))
             page_format(page, ", after %.0f iteration%s", iterations, iterations == 1.0 ? "" : "s");
-        if (starts > 1.0 && page_value(m, "best_start") < starts)
-            page_format(page, " of start %.0f, the best of %.0f", page_value(m, "best_start") + 1.0,
-                        starts);
-        else if (starts > 1.0) /* exchange: from the result of the other method */
-            page_format(page, " from the other method's result, better than all %.0f starts",
-                        starts);
-        page_raw(page, ".");
-        if (page_value(m, "starts_completed") > 1.0)
-            page_format(page, " %.0f of %.0f completed starts found the best minimum.",
-                        page_value(m, "starts_agree"), page_value(m, "starts_completed"));
+        say_starts(page, m);
         page_raw(page, "</p>");
     }
     say_certificate(page, m);

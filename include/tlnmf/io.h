@@ -135,7 +135,7 @@ TLNMF_API tlnmf_error tlnmf_io_write_midi(tlnmf_ctx *ctx, const char *path,
  * players for the stems, pictures of V and W H, atoms, convergence, and all numbers. `model` comes
  * from a fit, a diagonalisation, a separation or tlnmf_io_read_model; missing values are omitted.
  * `about` may hold
- *   title       text: the heading
+ *   title       text: the heading [such as "TL-NMF with 3 components"]
  *   command     text: the command line that repeats the run [`repeat` of the summary]
  *   V           array {M, N}: the power of the coefficients, as tlnmf_apply returns it
  *   without     text: why there is no V

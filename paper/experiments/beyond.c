@@ -9,7 +9,7 @@ static const char *const kinds[] = {"block", "moving"};
 
 /* Columns of all tables: B or K, the divergences, and the error of each method (the largest error
  * of an atom, or the distance of Phi to Phibar). */
-enum { FIRST, I_JD, I_TL, GAP, ERROR_TL, ERROR_JD };
+enum { FIRST, I_JD, I_TL, I_GAP, ERROR_TL, ERROR_JD };
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
@@ -75,7 +75,7 @@ static void collect(const rep *r, int table, rep_table *t)
         const json_t *cell = rep_result(r, cell_of(r, table, row).name);
         rep_table_add(t, cell);
         t->at[FIRST][row] = (double)first_of(r, table, row);
-        t->at[GAP][row] = t->at[I_JD][row] - t->at[I_TL][row];
+        t->at[I_GAP][row] = t->at[I_JD][row] - t->at[I_TL][row];
         if (table != RANKS) {
             t->at[ERROR_TL][row] = largest_error(cell, "tl");
             t->at[ERROR_JD][row] = largest_error(cell, "jd");
@@ -86,7 +86,7 @@ static void collect(const rep *r, int table, rep_table *t)
 static void claim_local(rep *r, int kind, const rep_table *t)
 {
     for (int64_t i = 0; i < t->rows; i++) {
-        double B = t->at[FIRST][i], gap = t->at[GAP][i];
+        double B = t->at[FIRST][i], gap = t->at[I_GAP][i];
         if (kind == MOVING && B == 1.0)
             continue;
         rep_claim(r, NAN, gap, rep_satisfies(gap >= 0.0), "I(TL) <= I(JD+NMF)",
@@ -101,7 +101,7 @@ static void claim_local(rep *r, int kind, const rep_table *t)
 static void claim_ranks(rep *r, const rep_table *t)
 {
     for (int64_t i = 0; i < t->rows; i++) {
-        double K = t->at[FIRST][i], gap = t->at[GAP][i];
+        double K = t->at[FIRST][i], gap = t->at[I_GAP][i];
         rep_claim(r, NAN, gap, rep_satisfies(gap >= 0.0), "I(TL) <= I(JD+NMF)",
                   "GCM S=100, K=%.0f (Kbar=5): I(JD+NMF) - I(TL-NMF)", K);
         rep_claim(r, NAN, t->at[ERROR_TL][i], REP_SATISFIED, "",
@@ -154,9 +154,9 @@ static void draw(FILE *out, const void *of)
 static int report(rep *r)
 {
     static const char *const names[] = {"beyond-block.csv", "beyond-moving.csv", "beyond-rank.csv"};
-    rep_table t[TABLES] = {{.header = "B,I_jd,I_tl,gap,error_tl,error_jd"},
-                           {.header = "B,I_jd,I_tl,gap,error_tl,error_jd"},
-                           {.header = "K,I_jd,I_tl,gap,distance_tl,distance_jd"}};
+    rep_table t[TABLES] = {{.header = "B,I_jd,I_tl,I_gap,error_tl,error_jd"},
+                           {.header = "B,I_jd,I_tl,I_gap,error_tl,error_jd"},
+                           {.header = "K,I_jd,I_tl,I_gap,distance_tl,distance_jd"}};
     for (int i = 0; i < TABLES; i++) {
         collect(r, i, &t[i]);
         REP_TRY(rep_table_write(r, names[i], &t[i]));

@@ -32,15 +32,31 @@ static void choose(const char *word, const char *first, const char *second, bool
     use[1] = both || strcmp(word, second) == 0;
 }
 
-/* The experiments named, or all. */
-static int choose_experiments(const cli_call *call, bool chosen[EXPERIMENTS])
+/* The parts that --data and --solver name. */
+static unsigned choose_parts(void)
+{
+    bool set[REP_SETS], solver[REP_SOLVERS];
+    unsigned parts = 0;
+    choose(arg.data, "gcm", "notes", set);
+    choose(arg.solver, "fast", "paper", solver);
+    for (int i = 0; i < REP_SETS; i++)
+        for (int j = 0; j < REP_SOLVERS; j++)
+            if (set[i] && solver[j])
+                parts |= rep_part((rep_set)i, (rep_solver)j);
+    return parts;
+}
+
+/* The parts of the experiments named, or of all; 0: not chosen. */
+static int choose_experiments(const cli_call *call, unsigned chosen[EXPERIMENTS])
 {
     for (int i = 0; i < call->operand_count; i++) {
         const char *name = call->operands[i];
         bool all = strcmp(name, "all") == 0, found = all;
         for (int j = 0; j < EXPERIMENTS; j++)
-            if (all || strcmp(name, experiments[j]->name) == 0)
-                chosen[j] = found = true;
+            if (all || strcmp(name, experiments[j]->name) == 0) {
+                chosen[j] = choose_parts();
+                found = true;
+            }
         if (!found)
             return cli_fail(call->command, EXIT_USAGE, "unknown experiment %s; use %s", name,
                             names_of_all);
@@ -50,10 +66,24 @@ static int choose_experiments(const cli_call *call, bool chosen[EXPERIMENTS])
     return EXIT_DONE;
 }
 
-static int report(rep *r, const bool chosen[EXPERIMENTS])
+static void plan(rep *r, const unsigned chosen[EXPERIMENTS])
 {
     for (int i = 0; i < EXPERIMENTS; i++)
-        if (chosen[i]) {
+        if ((r->parts = chosen[i]) != 0)
+            experiments[i]->plan(r);
+}
+
+/* Reports the chosen experiments and, so that the summary loses no row, those that earlier runs
+ * have reported in the folder. */
+static int report(rep *r, unsigned chosen[EXPERIMENTS])
+{
+    for (int i = 0; i < EXPERIMENTS; i++)
+        REP_TRY(rep_keep_parts(r, experiments[i]->name, &chosen[i]));
+    REP_TRY(cli_checkpoint_write(r->call, r->finished));
+    plan(r, chosen);
+    REP_TRY(rep_take_results(r));
+    for (int i = 0; i < EXPERIMENTS; i++)
+        if ((r->parts = chosen[i]) != 0) {
             r->experiment = experiments[i]->name;
             json_array_append_new(r->experiments, json_string(r->experiment));
             REP_TRY(experiments[i]->report(r));
@@ -61,12 +91,10 @@ static int report(rep *r, const bool chosen[EXPERIMENTS])
     return r->failed ? rep_no_memory(r) : rep_summary(r);
 }
 
-static int reproduce(rep *r, const bool chosen[EXPERIMENTS])
+static int reproduce(rep *r, unsigned chosen[EXPERIMENTS])
 {
     bool is_first = cli_is_first();
-    for (int i = 0; i < EXPERIMENTS; i++)
-        if (chosen[i])
-            experiments[i]->plan(r);
+    plan(r, chosen);
     REP_TRY(cli_agree(is_first ? rep_open(r) : EXIT_DONE));
     REP_TRY(rep_send_results(r, REP_FOUND));
     REP_TRY(rep_run_cells(r));
@@ -83,19 +111,18 @@ static void rep_free(rep *r)
     json_decref(r->experiments);
     json_decref(r->rows);
     json_decref(r->figures);
+    json_decref(r->files);
 }
 
 static int run(cli_call *call)
 {
     rep r = {.call = call, .folder = arg.folder, .quick = arg.quick != NULL};
-    bool chosen[EXPERIMENTS] = {false};
+    unsigned chosen[EXPERIMENTS] = {0};
     int code = choose_experiments(call, chosen);
     if (code != EXIT_DONE)
         return code;
     if (r.folder == NULL || r.folder[0] == '\0')
         return cli_fail(call->command, EXIT_USAGE, "missing required option -o FOLDER");
-    choose(arg.solver, "fast", "paper", r.uses_solver);
-    choose(arg.data, "gcm", "notes", r.uses_set);
     if (cli_asked.verbose == NULL) /* users cannot change the paper's data */
         tlnmf_ctx_set_log(call->ctx, NULL, NULL);
     cli_catch_interrupt();
@@ -103,7 +130,8 @@ static int run(cli_call *call)
     r.experiments = json_array();
     r.rows = json_array();
     r.figures = json_array();
-    r.failed = !r.cells || !r.experiments || !r.rows || !r.figures;
+    r.files = json_array();
+    r.failed = !r.cells || !r.experiments || !r.rows || !r.figures || !r.files;
     code = cli_agree(r.failed ? rep_no_memory(&r) : EXIT_DONE);
     if (code == EXIT_DONE)
         code = reproduce(&r, chosen);

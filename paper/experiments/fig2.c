@@ -1,10 +1,10 @@
-/* Figure 2: I of JD+NMF and of TL-NMF, and their gap, against S, on both data sets. */
+/* Figure 2: I of JD+NMF and of TL-NMF, and their difference, against S, on both data sets. */
 #include "paper/experiments/reproduce.h"
 
 #include <math.h>
 
 /* Columns of the tables. */
-enum { AT_S, I_JD, I_TL, GAP, C_JD, C_TL, L_JD };
+enum { AT_S, I_JD, I_TL, I_GAP, C_JD, C_TL, L_JD };
 
 /* The authors' results, one column per S of the full protocol. */
 static const struct {
@@ -28,7 +28,7 @@ static void plan(rep *r)
         rep_protocol p = rep_protocol_of(r, (rep_set)set);
         for (int solver = 0; solver < REP_SOLVERS; solver++)
             for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++)
-                if (r->uses_set[set] && r->uses_solver[solver])
+                if (rep_uses(r, (rep_set)set, (rep_solver)solver))
                     rep_add(r, rep_search_cell(r, (rep_set)set, p.S[i], (rep_solver)solver));
     }
 }
@@ -37,11 +37,11 @@ static void plan(rep *r)
 static rep_table collect(const rep *r, rep_set set, rep_solver solver)
 {
     rep_protocol p = rep_protocol_of(r, set);
-    rep_table t = {.header = "S,I_jd,I_tl,gap,C_jd,C_tl,L_jd"};
+    rep_table t = {.header = "S,I_jd,I_tl,I_gap,C_jd,C_tl,L_jd"};
     for (int i = 0; i < REP_MOST_S && p.S[i] > 0; i++) {
         rep_table_add(&t, rep_search_result(r, set, p.S[i], solver));
         t.at[AT_S][i] = (double)p.S[i];
-        t.at[GAP][i] = t.at[I_JD][i] - t.at[I_TL][i];
+        t.at[I_GAP][i] = t.at[I_JD][i] - t.at[I_TL][i];
     }
     return t;
 }
@@ -75,7 +75,7 @@ static void claim_slopes(rep *r, const rep_table *t, const char *solver)
         const char *claim;
     } all[] = {{"I(JD+NMF)", I_JD, -1.0, 0.1, "within 0.1"},
                {"I(TL-NMF)", I_TL, -1.0, 0.1, "within 0.1"},
-               {"the gap", GAP, -2.0, 0.2, "within 0.2"}};
+               {"I(JD+NMF) - I(TL-NMF)", I_GAP, -2.0, 0.2, "within 0.2"}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         double ours = slope(t, all[i].column);
         rep_claim(r, all[i].published, ours,
@@ -136,8 +136,8 @@ static void claim_fast(rep *r, rep_set set, const rep_table *t)
         rep_claim(r, published[set].C_gap[rep_place_of(S)], C_gap, rep_satisfies(C_gap >= 0.0),
                   "C(TL) <= C(JD+NMF)", "%s, fast, S=%.0f: C(JD+NMF) - C(TL-NMF)", name, S);
         rep_claim(
-            r, published[set].I_gap[rep_place_of(S)], t->at[GAP][i],
-            rep_satisfies(t->at[GAP][i] >= 0.0 && json_is_true(json_object_get(fast, "chain"))),
+            r, published[set].I_gap[rep_place_of(S)], t->at[I_GAP][i],
+            rep_satisfies(t->at[I_GAP][i] >= 0.0 && json_is_true(json_object_get(fast, "chain"))),
             "I(TL) <= I(JD+NMF) (Theorem 2)", "%s, fast, S=%.0f: I(JD+NMF) - I(TL-NMF)", name, S);
     }
 }
@@ -145,6 +145,7 @@ static void claim_fast(rep *r, rep_set set, const rep_table *t)
 /* ---- files ----------------------------------------------------------------------------------- */
 
 enum { PUBLISHED_CURVES = 3 }; /* the last series of a panel */
+enum { PANEL = 330 };          /* height of a panel with its margin */
 
 static void draw_panel(FILE *out, rep_set set, const rep_table *t, bool with_published, double top)
 {
@@ -155,12 +156,12 @@ static void draw_panel(FILE *out, rep_set set, const rep_table *t, bool with_pub
     const plot_series series[] = {
         {"I of JD+NMF", "red", PLOT_CIRCLES, t->rows, S, t->at[I_JD]},
         {"I of TL-NMF", "#006400", PLOT_CROSSES, t->rows, S, t->at[I_TL]},
-        {"their gap", "blue", PLOT_DOTS, t->rows, S, t->at[GAP]},
+        {"I_jd - I_tl", "blue", PLOT_DOTS, t->rows, S, t->at[I_GAP]},
         {"O(1/S)", "black", PLOT_LINE, 2, x, first},
         {"O(1/S^2)", "black", PLOT_DASHED, 2, x, second},
         {"JD+NMF, published", "#f4a3a3", PLOT_LINE, REP_MOST_S, all_S, published[set].I_jd},
         {"TL-NMF, published", "#8fbf8f", PLOT_LINE, REP_MOST_S, all_S, published[set].I_tl},
-        {"gap, published", "#a8b4ff", PLOT_LINE, REP_MOST_S, all_S, published[set].I_gap},
+        {"I_jd - I_tl, published", "#a8b4ff", PLOT_LINE, REP_MOST_S, all_S, published[set].I_gap},
     };
     plot_panel panel =
         rep_panel_over_S(set == REP_GCM ? "GCM data" : "Synthetic music notes", "I (divergence)");
@@ -178,10 +179,12 @@ static void draw_panel(FILE *out, rep_set set, const rep_table *t, bool with_pub
 static void draw(FILE *out, const void *of)
 {
     const rep_curves *curves = of;
+    double top = 35.0;
     for (int set = 0; set < REP_SETS; set++)
-        if (curves->tables[set].rows > 0)
-            draw_panel(out, (rep_set)set, &curves->tables[set], curves->with_published,
-                       35.0 + 330.0 * set);
+        if (curves->tables[set].rows > 0) {
+            draw_panel(out, (rep_set)set, &curves->tables[set], curves->with_published, top);
+            top += PANEL;
+        }
 }
 
 /* The claims and the table of one solver on one data set. */
@@ -205,19 +208,22 @@ static int report_solver(rep *r, rep_solver solver)
     static const char *const titles[] = {"Figure 2, by the fast solvers",
                                          "Figure 2, by the paper's algorithms"};
     rep_table both[REP_SETS] = {{0}};
+    double height = 20.0;
     for (int set = 0; set < REP_SETS; set++)
-        if (r->uses_set[set])
+        if (rep_uses(r, (rep_set)set, solver)) {
             REP_TRY(report_set(r, (rep_set)set, solver, &both[set]));
+            height += PANEL;
+        }
     char name[32];
     snprintf(name, sizeof name, "fig2-%s.svg", solver_names[solver]);
-    return rep_figure_write(r, &(rep_figure){name, titles[solver], 725.0, 680.0, draw},
+    return rep_figure_write(r, &(rep_figure){name, titles[solver], 725.0, height, draw},
                             &(rep_curves){both, !r->quick});
 }
 
 static int report(rep *r)
 {
     for (int solver = REP_SOLVERS - 1; solver >= 0; solver--)
-        if (r->uses_solver[solver])
+        if (rep_uses_solver(r, (rep_solver)solver))
             REP_TRY(report_solver(r, (rep_solver)solver));
     return EXIT_DONE;
 }

@@ -5,6 +5,7 @@
 
 enum { FIG4_S = 100 };
 enum { AT_J, C_TL, C_JD }; /* columns of the tables */
+enum { PANEL = 435 };      /* width of a panel with its margin */
 
 /* The values of J: all of the first ten, then every fifth. */
 static void list_J(const rep *r, rep_set set, rep_table *t)
@@ -77,7 +78,7 @@ static rep_cell curve_cell(const rep *r, rep_set set)
 static void plan(rep *r)
 {
     for (int set = 0; set < REP_SETS; set++)
-        if (r->uses_set[set])
+        if (rep_uses_set(r, (rep_set)set))
             rep_add(r, curve_cell(r, (rep_set)set));
 }
 
@@ -86,6 +87,7 @@ static void plan(rep *r)
 static void draw(FILE *out, const void *of)
 {
     const rep_table *both = of;
+    double left = 75.0;
     for (int set = 0; set < REP_SETS; set++) {
         const rep_table *t = &both[set];
         if (t->rows == 0)
@@ -94,7 +96,7 @@ static void draw(FILE *out, const void *of)
             {"TL-NMF", "black", PLOT_LINE, t->rows, t->at[AT_J], t->at[C_TL]},
             {"JD+NMF", "red", PLOT_DASHED, t->rows, t->at[AT_J], t->at[C_JD]}};
         bool gcm = set == REP_GCM; /* the ranges are those of the paper's figure */
-        plot_draw(out, &(plot_panel){.left = gcm ? 75.0 : 510.0,
+        plot_draw(out, &(plot_panel){.left = left,
                                      .top = 35.0,
                                      .width = 320.0,
                                      .height = 270.0,
@@ -107,6 +109,7 @@ static void draw(FILE *out, const void *of)
                                      .legend = PLOT_UPPER_RIGHT,
                                      .series_count = 2,
                                      .series = series});
+        left += PANEL;
     }
 }
 
@@ -155,10 +158,13 @@ static int report_set(rep *r, rep_set set, rep_table *t)
 static int report(rep *r)
 {
     rep_table both[REP_SETS] = {{0}};
+    double width = -10.0;
     for (int set = 0; set < REP_SETS; set++)
-        if (r->uses_set[set])
+        if (rep_uses_set(r, (rep_set)set)) {
             REP_TRY(report_set(r, (rep_set)set, &both[set]));
-    return rep_figure_write(r, &(rep_figure){"fig4.svg", "Figure 4", 860.0, 360.0, draw}, both);
+            width += PANEL;
+        }
+    return rep_figure_write(r, &(rep_figure){"fig4.svg", "Figure 4", width, 360.0, draw}, both);
 }
 
 const rep_experiment rep_fig4 = {"fig4", plan, report};

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static const char PREFIX[] = "cell.";
+static const char PREFIX[] = "cell.", REPORTED[] = "reported.";
 
 /* A file of the folder; rep_open refuses folders for whose files this is too short. */
 typedef struct file_path {
@@ -29,6 +29,8 @@ int rep_publish(rep *r, const char *name, const char *bytes, size_t size)
     cli_guard_begin();
     tlnmf_error error = tlnmf_io_write_file(r->call->ctx, path.text, bytes, size);
     cli_guard_end();
+    if (json_array_append_new(r->files, json_string(name)) != 0)
+        r->failed = true;
     return error == TLNMF_OK ? EXIT_DONE : cli_fail_library(r->call, error, NULL);
 }
 
@@ -69,14 +71,13 @@ int rep_store_cell(rep *r, const rep_cell *cell)
     return code == EXIT_DONE ? cli_checkpoint_write(r->call, r->finished) : code;
 }
 
-/* The results of the cells of this plan. */
-static int take_results(rep *r)
+int rep_take_results(rep *r)
 {
     for (int i = 0; i < r->cell_count; i++) {
         char name[sizeof PREFIX + sizeof r->cells[i].name];
         snprintf(name, sizeof name, "%s%s", PREFIX, r->cells[i].name);
         const char *text = tlnmf_record_get_text(r->finished, name);
-        if (text == NULL)
+        if (text == NULL || r->cells[i].result != NULL)
             continue;
         r->cells[i].result = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
         if (!json_is_object(r->cells[i].result))
@@ -84,6 +85,18 @@ static int take_results(rep *r)
                             r->cells[i].name);
     }
     return EXIT_DONE;
+}
+
+int rep_keep_parts(rep *r, const char *experiment, unsigned *parts)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s%s", REPORTED, experiment);
+    int64_t earlier = tlnmf_record_get_integer(r->finished, name); /* negative: none */
+    if (earlier > 0)
+        *parts |= (unsigned)earlier;
+    if (*parts == 0)
+        return EXIT_DONE;
+    return rep_check(r, tlnmf_record_set_integer(r->call->ctx, r->finished, name, *parts));
 }
 
 /* ---- the folder ------------------------------------------------------------------------------ */
@@ -129,5 +142,5 @@ int rep_open(rep *r)
         code = begin_cells(r);
     if (code == EXIT_DONE) /* shows, before a long run, that the folder can be written */
         code = cli_checkpoint_write(r->call, r->finished);
-    return code == EXIT_DONE ? take_results(r) : code;
+    return code == EXIT_DONE ? rep_take_results(r) : code;
 }

@@ -63,13 +63,15 @@ enum { REP_STAGES = 2, REP_MOST_CELLS = 128 };
 struct rep {
     cli_call *call;
     const char *folder;
-    bool quick, uses_set[REP_SETS], uses_solver[REP_SOLVERS];
+    bool quick;
+    unsigned parts;  /* data and solvers of the experiment that is planned or reported: rep_part */
     rep_cell *cells; /* of REP_MOST_CELLS */
     int cell_count;
     const char *experiment;  /* whose report is being made */
-    json_t *experiments;     /* the names of the chosen experiments */
+    json_t *experiments;     /* the names of the reported experiments */
     json_t *rows;            /* of the summary: the objects of summary.json */
     json_t *figures;         /* of index.html: a title and an SVG each */
+    json_t *files;           /* the names of the written files */
     double cost_done, since; /* for the time left */
     const rep_cell *at_work;
     tlnmf_record *finished; /* the checkpoint: the results of finished cells, as JSON */
@@ -81,6 +83,24 @@ typedef struct rep_experiment {
     void (*plan)(rep *r);
     int (*report)(rep *r);
 } rep_experiment;
+
+/* One data set by one solver, as a bit. */
+static inline unsigned rep_part(rep_set set, rep_solver solver)
+{
+    return 1u << (REP_SOLVERS * (int)set + (int)solver);
+}
+static inline bool rep_uses(const rep *r, rep_set set, rep_solver solver)
+{
+    return (r->parts & rep_part(set, solver)) != 0;
+}
+static inline bool rep_uses_solver(const rep *r, rep_solver solver)
+{
+    return rep_uses(r, REP_GCM, solver) || rep_uses(r, REP_NOTES, solver);
+}
+static inline bool rep_uses_set(const rep *r, rep_set set)
+{
+    return rep_uses(r, set, REP_FAST) || rep_uses(r, set, REP_PAPER);
+}
 
 extern const rep_experiment rep_fig2, rep_fig3, rep_table2, rep_fig4, rep_theory, rep_beyond,
     rep_errata;
@@ -120,6 +140,11 @@ int rep_send_results(rep *r, int stage);
 
 /* Creates or checks the folder, and reads the finished cells. */
 int rep_open(rep *r);
+/* Takes the results of planned cells from the checkpoint. */
+int rep_take_results(rep *r);
+/* Adds the parts of the experiment that earlier runs have reported in the folder to the given ones,
+ * and puts all of them into r->finished. */
+int rep_keep_parts(rep *r, const char *experiment, unsigned *parts);
 /* Writes a file of the folder. */
 int rep_publish(rep *r, const char *name, const char *bytes, size_t size);
 int rep_store_cell(rep *r, const rep_cell *cell);
@@ -256,7 +281,8 @@ typedef struct rep_curves {
 } rep_curves;
 /* A panel with S on the horizontal axis, both axes logarithmic. */
 plot_panel rep_panel_over_S(const char *title, const char *y_label);
-/* Writes summary.md, summary.json and index.html, and prints the summary. */
+/* Writes summary.md, summary.json and index.html, and prints the summary and the names of all
+ * files. */
 int rep_summary(rep *r);
 
 #endif

@@ -297,6 +297,17 @@ static void write_summary(FILE *out, const void *of)
     write_rows(out, r, false);
 }
 
+static void print_files(const rep *r)
+{
+    size_t i;
+    json_t *name;
+    json_array_foreach(r->files, i, name)
+    {
+        printf("%s%s", i == 0 ? "\nFiles: " : ", ", json_string_value(name));
+    }
+    putchar('\n');
+}
+
 /* index.html: the figures, and every claim with its verdict. */
 static void write_index(FILE *out, const void *of)
 {
@@ -351,8 +362,10 @@ int rep_summary(rep *r)
         code = rep_file(r, "index.html", write_index, r);
     if (code == EXIT_DONE && cli_asked.json != NULL)
         write_line(stdout, text);
-    else if (code == EXIT_DONE)
+    else if (code == EXIT_DONE) {
         write_summary(stdout, r);
+        print_files(r);
+    }
     free(text);
     json_decref(all);
     return code;

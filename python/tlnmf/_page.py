@@ -51,7 +51,7 @@ def report(
     V : array (M, N), optional
         The power of the coefficients, shown next to W H: `tlnmf.apply(model, Y, keep_v=True).V`.
     title : str, optional
-        The heading.
+        The heading. By default it says what was fitted, such as "TL-NMF with 3 components".
     {options}
 
     Returns
@@ -67,7 +67,9 @@ def report(
     """
     record, call = record_of(model), Call()
     settings = call.settings("report", options, "report")
-    about: Dict[str, Any] = {"title": title or "A model"}
+    about: Dict[str, Any] = {}
+    if title:
+        about["title"] = title
     if V is not None:
         about["V"] = V
     known = Record.of(about)

@@ -448,5 +448,15 @@ class Refusals(unittest.TestCase):
         self.assertEqual(caught.filename, __file__)
 
 
+class Pages(unittest.TestCase):
+    def test_the_page_states_what_was_fitted_to_what(self):
+        page = tlnmf.fit(Y, 2, method="tl").report().html
+        self.assertIn("<title>TL-NMF with 2 components</title>", page)
+        self.assertIn("The data (20 frames of length 6, 5 realisations) were", page)
+        self.assertIn("<title>NMF with 1 component</title>", tlnmf.fit(Y, 1, method="nmf").report().html)
+        power = tlnmf.fit(Y[0] ** 2, 2, input="power", dof=2).report().html
+        self.assertIn("The data (20 frames of length 6) were", power)
+
+
 if __name__ == "__main__":
     unittest.main()

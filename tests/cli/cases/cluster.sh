@@ -10,13 +10,17 @@ expect 0 ... ... job job.npy job.h5 -k 3 -J 5
 check "a model" [ -f job.h5 ]
 absent requeued
 printf '#!/bin/sh\nexit 130\n' >tools/srun
-expect 130 ... ... job job.npy job.h5
+expect 130 ... ... job job.npy job.h5 -k 3
 check "requeued" [ "$(cat requeued)" = "requeue 7" ]
+
+printf '#!/bin/sh\nshift 2\nexec "$@"\n' >tools/srun
+expect 2 "" "tlnmf fit: missing required option -k (number of components)" job job.npy other.h5
+absent other.h5
 
 # The job script for several processes, with mpirun as srun, two processes and a smaller fit.
 parallel=$(realpath "$(command -v tlnmf)")-mpi
 expect 0 "" "" sh -n "${script%/*}/fit.slurm"
-sed 's/ -k 20 --starts 16 --split frames:8 / -k 2 --starts 2 --split frames:2 /' "${script%/*}/fit.slurm" >fit.slurm
+sed 's/ --split frames:8 / --split frames:2 /' "${script%/*}/fit.slurm" >fit.slurm
 script=fit.slurm
 check "groups of processes" grep -q -- '--split frames:2' fit.slurm
 if [ -x "$parallel" ] && command -v mpirun >/dev/null; then
@@ -28,13 +32,13 @@ exec timeout 120 mpirun -n 2 "$@"
 SH
     ln -s "$parallel" tools/tlnmf-mpi
     rm requeued
-    expect 0 ... ... job job.npy several.h5
+    expect 0 ... ... job job.npy several.h5 -k 2 --starts 2
     check "a model of several processes" [ -f several.h5 ]
     absent requeued
     printf '#!/bin/sh\necho "$@" >words\nexit 130\n' >tools/srun
-    expect 130 ... ... job job.npy several.h5
+    expect 130 ... ... job job.npy several.h5 -k 2 --starts 2
     check "requeued" [ "$(cat requeued)" = "requeue 7" ]
-    check "the command" grep -q '^tlnmf-mpi fit job.npy .* --resume .* -o several.h5$' words
+    check "the command" grep -q '^tlnmf-mpi fit job.npy .* --resume .* -o several.h5 -k 2 --starts 2$' words
 else
     skip "fit.slurm (there is no MPI)"
 fi

@@ -38,12 +38,12 @@ static void begin(report *f)
     assert_int_equal(tlnmf_ctx_create(&f->call.ctx), TLNMF_OK);
     f->r = (rep){.call = &f->call,
                  .folder = f->folder,
-                 .uses_set = {[REP_GCM] = true},
-                 .uses_solver = {true, true},
+                 .parts = rep_part(REP_GCM, REP_FAST) | rep_part(REP_GCM, REP_PAPER),
                  .cells = f->cells,
                  .experiment = "fig2",
                  .rows = json_array(),
-                 .figures = json_array()};
+                 .figures = json_array(),
+                 .files = json_array()};
     for (int solver = 0; solver < REP_SOLVERS; solver++)
         for (int i = 0; i < REP_MOST_S; i++) {
             rep_cell *cell = &f->cells[f->r.cell_count++];
@@ -82,6 +82,7 @@ static void end(report *f)
         json_decref(f->cells[i].result);
     json_decref(f->r.rows);
     json_decref(f->r.figures);
+    json_decref(f->r.files);
     tlnmf_ctx_free(f->call.ctx);
 }
 
@@ -169,7 +170,7 @@ static void the_fast_search_is_at_least_as_good(void **state)
     set(&f, fast, "C_tl", NAN);
     run(&f);
     assert_verdict(&f, first, "violated", false);
-    f.r.uses_solver[REP_PAPER] = false; /* without the paper's solver: only S = 1 is compared */
+    f.r.parts = rep_part(REP_GCM, REP_FAST); /* only S = 1 is compared */
     f.r.cell_count = REP_MOST_S;
     set(&f, fast, "C_tl", 1249.0);
     run(&f);
@@ -204,7 +205,7 @@ static void figures_show_the_published_curves_in_full_only(void **state)
     begin(&f);
     run(&f);
     assert_true(has(&f, "fig2-fast.svg", "JD+NMF, published"));
-    assert_true(has(&f, "fig2-paper.svg", "gap, published"));
+    assert_true(has(&f, "fig2-paper.svg", "I_jd - I_tl, published"));
     assert_false(has(&f, "fig2-paper.svg", note));
     assert_false(has(&f, "fig2-paper.svg", "not drawn"));
     set(&f, "search-gcm-S1-paper", "I_jd", 369.0); /* a negative gap */
