@@ -282,7 +282,7 @@ static void print_table(const scoring *ev)
     print_rows(ev, wide);
     int64_t scored = tlnmf_record_get_integer(ev->scores, "scored");
     if (ev->n > 1 && scored > 0) {
-        char text[48] = "mean";
+        char text[64] = "mean";
         if (scored < ev->n)
             snprintf(text, sizeof text, "mean of %lld of %lld", (long long)scored,
                      (long long)ev->n);
