@@ -82,7 +82,8 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
     if (known)
         page_raw(page, "<p>8 of 10 stems of instruments in tests were in the range. For speech and "
                        "noise the estimate may be far too high. It cannot detect notes assigned to "
-                       "the wrong player, such as octaves.</p>");
+                       "the wrong player, such as octaves, or labels that are missing while "
+                       "another source sounds.</p>");
     if (guided && coverage < 0.995)
         page_format(page,
                     "<p><b>Not covered:</b> %.0f %% of the labelled time in the mixture has notes "

@@ -101,7 +101,8 @@ void cli_quality_print(const tlnmf_record *model, bool guided)
         puts(
             "  how sure      8 of 10 stems of instruments in tests were in the range. For speech\n"
             "                and noise it may be far too high. It cannot detect notes assigned to\n"
-            "                the wrong player, such as octaves");
+            "                the wrong player, such as octaves, or labels that are missing while\n"
+            "                another source sounds");
     if (guided && coverage < 0.995)
         printf(
             "  not covered   %.0f %% of the labelled time in the mixture has notes that were never "
