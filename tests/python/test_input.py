@@ -306,6 +306,8 @@ class Output(unittest.TestCase):
         self.assertNotIn("Phi", values)
         self.assertIs(values["converged"], True)
         self.assertEqual((values["option.k"], values["option.method"]), (2, "auto"))
+        self.assertTrue(np.isnan([values["option.hops"], values["option.max-seconds"]]).all())
+        self.assertEqual(tlnmf.Model.of({"option.tol": 0.5}).scalars()["option.tol"], 0.5)
         self.assertNotIn("summary", tlnmf.Model.of({"summary": "{}", "outcome": "time"}).scalars())
 
     def test_one_word_for_convergence(self):
