@@ -252,7 +252,7 @@ def fit(
         settings = call.settings("fit", {"k": k, **options, "starts": usual}, "fit")
     with Progress(progress, callback) as report:
         model = Model(call.solve(core.tlnmf_fit, data, settings, given, callback=report))
-    _warn_of_limit(model)
+    warn_of_outcome(model)
     if ranks is not None:
         note(model, ranks)
     if data.dof:
@@ -260,10 +260,11 @@ def fit(
     return model
 
 
-def _warn_of_limit(model: Model) -> None:
+def warn_of_outcome(model: Model, J: str = "J") -> None:
+    """Warns if a limit ended the run. `J` is the caller's name of the limit of iterations."""
     if model["outcome"] == "iterations":
-        J = model["option.J"]
-        warn_of_limit(f"J = {J} iterations were not enough to converge; use a larger J")
+        count = model["option.J"]
+        warn_of_limit(f"{J} = {count} iterations were not enough to converge; use a larger {J}")
     if model["outcome"] == "time":
         completed = model["starts_completed"]
         result = "a result that has not converged"
@@ -354,7 +355,7 @@ def joint_diagonalize(
     """
     options.update(whiten=whiten)
     info = diagonalise(C, weights, rank, axes, start, callback, progress, options)
-    _warn_of_limit(info)
+    warn_of_outcome(info)
     return np.array(info["unmixing" if whiten else "Phi"]), info
 
 
