@@ -77,9 +77,10 @@ class Model(Record):
         return Record(Call().make(core.tlnmf_atoms, self, rate, count))
 
     def __repr__(self) -> str:
-        of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
-        values = ", ".join(f"{n} = {self[n]:.6g}" for n in ("C", "L", "I") if n in self)
-        parts = [of, values, outcome_of(self), starts_of(self)]
+        of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if self.get(n))
+        values = [n for n in ("C", "L", "I") if np.isfinite(self.get(n, np.nan))]
+        numbers = ", ".join(f"{n} = {self[n]:.6g}" for n in values)
+        parts = [of, numbers, outcome_of(self), starts_of(self)]
         count = len(self.get("caveats", ()))
         if count > 0:
             parts.append(f"{count} warning{'' if count == 1 else 's'}, see caveats")

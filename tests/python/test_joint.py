@@ -199,6 +199,11 @@ class LowerRank(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, words.format("J")):
             tlnmf.JointDiagonalizer(J=2).fit(C)
 
+    def test_a_transform_alone_has_no_C(self):
+        info = tlnmf.joint_diagonalize(mixtures(5, 3)[0])[1]
+        self.assertRegex(repr(info), r"^<Model: method = jd, M = 3, N = 5; L = \S+; converged>$")
+        self.assertIn("<caption>jd: M = 3, N = 5</caption>", info._repr_html_())
+
 
 if __name__ == "__main__":
     unittest.main()
