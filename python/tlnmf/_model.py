@@ -64,7 +64,7 @@ class Model(Record):
         return Applier(self, **options)
 
     def save(self, path: Path) -> None:
-        """Writes the model to an HDF5 file; see `tlnmf.save`."""
+        """Writes the model to a file, which is replaced if it exists; see `tlnmf.save`."""
         save(path, self)
 
     def report(self, path: Optional[Path] = None, V: Any = None, **options: Any) -> Page:
@@ -468,7 +468,8 @@ def load(path: Path) -> Model:
 
 
 def save(path: Path, model: Any) -> None:
-    """Writes a model or a fitted estimator to an HDF5 file, in one atomic step."""
+    """Writes a model or a fitted estimator to a file, in one atomic step. A file that exists is
+    replaced. The extension selects the format: .h5 (HDF5), .npz or .mat; HDF5 without one."""
     record, call = record_of(model), Call()
     target = plain(os.fsencode(path))
     call.check(io().tlnmf_io_write_model(call.ctx, target, record._handle.pointer))
