@@ -23,7 +23,6 @@ static const char *own_help(const char *name)
         {"clipped", "samples of the stems that did not fit their format"},
         {"remix_si_sdr", "SI-SDR in dB on remixed parts of the recording"},
         {"stems", "the files of the stems"},
-        {"chain_holds", "whether TL-NMF has the smaller C and I, JD the smaller L, as theory says"},
         {"eps_from", "how eps was chosen: the default, an option, or the choice of the command"},
         {"learnt_model", "the model that was applied, with its Phi, W and eps"},
         {"verdict",

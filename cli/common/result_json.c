@@ -82,15 +82,6 @@ static json_t *eps_check_json(const tlnmf_record *model)
     return rows;
 }
 
-static json_t *exchange_json(const tlnmf_record *model)
-{
-    json_t *object = json_object();
-    cli_put_values(object, model, "C_tl I_tl C_jd L_jd I_jd");
-    json_object_set_new(object, "chain_holds",
-                        json_boolean(tlnmf_record_get_integer(model, "chain") == 1));
-    return object;
-}
-
 /* ---- the object ------------------------------------------------------------------------------ */
 
 /* Adds the values that the library's table of results marks for the summary. */
@@ -117,8 +108,8 @@ static json_t *summary_json(const cli_call *call, const cli_result *r)
         json_object_update(object, r->rank_table);
     json_object_set_new(object, "seed",
                         cli_option_json(call->settings, call->command->task, "seed"));
-    if (tlnmf_record_get_integer(r->model, "chain") >= 0)
-        json_object_set_new(object, "exchange", exchange_json(r->model));
+    if (tlnmf_record_get_integer(r->model, "chain") >= 0) /* both methods ran */
+        cli_put_values(object, r->model, "C_tl I_tl C_jd L_jd I_jd chain");
     if (r->atoms != NULL)
         json_object_set_new(object, "atoms", atoms_json(r->atoms));
     json_object_set_new(object, "options", options_json(call));

@@ -122,7 +122,7 @@ def table_html(model: Any, atoms: int = 4) -> str:
     if "Phi" in model and energy is not None:
         order = np.argsort(energy)[::-1][:atoms]
         rows.append(("atoms", " ".join(polyline(model["Phi"][m], 110, 30) for m in order)))
-    size = ", ".join(f"{n} = {model[n]}" for n in ("M", "N", "K") if n in model)
+    size = ", ".join(f"{n} = {model[n]}" for n in ("M", "N", "K") if model.get(n))
     return _table(f"{model.get('method', 'model')}: {size}", rows)
 
 

@@ -64,7 +64,7 @@ class Model(Record):
         return Applier(self, **options)
 
     def save(self, path: Path) -> None:
-        """Writes the model to an HDF5 file; see `tlnmf.save`."""
+        """Writes the model to a file, which is replaced if it exists; see `tlnmf.save`."""
         save(path, self)
 
     def report(self, path: Optional[Path] = None, V: Any = None, **options: Any) -> Page:
@@ -77,9 +77,10 @@ class Model(Record):
         return Record(Call().make(core.tlnmf_atoms, self, rate, count))
 
     def __repr__(self) -> str:
-        of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if n in self)
-        values = ", ".join(f"{n} = {self[n]:.6g}" for n in ("C", "L", "I") if n in self)
-        parts = [of, values, outcome_of(self), starts_of(self)]
+        of = ", ".join(f"{n} = {self[n]}" for n in ("method", "M", "N", "K") if self.get(n))
+        values = [n for n in ("C", "L", "I") if np.isfinite(self.get(n, np.nan))]
+        numbers = ", ".join(f"{n} = {self[n]:.6g}" for n in values)
+        parts = [of, numbers, outcome_of(self), starts_of(self)]
         count = len(self.get("caveats", ()))
         if count > 0:
             parts.append(f"{count} warning{'' if count == 1 else 's'}, see caveats")
@@ -252,7 +253,7 @@ def fit(
         settings = call.settings("fit", {"k": k, **options, "starts": usual}, "fit")
     with Progress(progress, callback) as report:
         model = Model(call.solve(core.tlnmf_fit, data, settings, given, callback=report))
-    _warn_of_limit(model)
+    warn_of_outcome(model)
     if ranks is not None:
         note(model, ranks)
     if data.dof:
@@ -260,10 +261,11 @@ def fit(
     return model
 
 
-def _warn_of_limit(model: Model) -> None:
+def warn_of_outcome(model: Model, J: str = "J") -> None:
+    """Warns if a limit ended the run. `J` is the caller's name of the limit of iterations."""
     if model["outcome"] == "iterations":
-        J = model["option.J"]
-        warn_of_limit(f"J = {J} iterations were not enough to converge; use a larger J")
+        count = model["option.J"]
+        warn_of_limit(f"{J} = {count} iterations were not enough to converge; use a larger {J}")
     if model["outcome"] == "time":
         completed = model["starts_completed"]
         result = "a result that has not converged"
@@ -354,7 +356,7 @@ def joint_diagonalize(
     """
     options.update(whiten=whiten)
     info = diagonalise(C, weights, rank, axes, start, callback, progress, options)
-    _warn_of_limit(info)
+    warn_of_outcome(info)
     return np.array(info["unmixing" if whiten else "Phi"]), info
 
 
@@ -466,7 +468,8 @@ def load(path: Path) -> Model:
 
 
 def save(path: Path, model: Any) -> None:
-    """Writes a model or a fitted estimator to an HDF5 file, in one atomic step."""
+    """Writes a model or a fitted estimator to a file, in one atomic step. A file that exists is
+    replaced. The extension selects the format: .h5 (HDF5), .npz or .mat; HDF5 without one."""
     record, call = record_of(model), Call()
     target = plain(os.fsencode(path))
     call.check(io().tlnmf_io_write_model(call.ctx, target, record._handle.pointer))

@@ -107,8 +107,8 @@ class Record(Mapping[str, Any]):
     def scalars(self) -> Dict[str, Any]:
         """The numbers and texts as a dictionary, such as a row of a data frame.
 
-        Values of options, which records hold as texts, are numbers where possible. The summary that
-        the program stores in a model is omitted.
+        Values of options, which records hold as texts, are numbers where possible, and NaN if the
+        option was not set. The summary that the program stores in a model is omitted.
 
         Examples
         --------
@@ -128,8 +128,10 @@ class Record(Mapping[str, Any]):
 
 
 def _number(value: Any) -> Any:
-    """The number that a text stands for, or the value itself."""
-    for kind in (int, float):
+    """The number that a text stands for, NaN for an empty text, or the value itself."""
+    if value == "":
+        return np.nan
+    for kind in (int, float) if isinstance(value, str) else ():
         try:
             return kind(value)
         except ValueError:

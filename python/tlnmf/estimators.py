@@ -318,7 +318,7 @@ class _Factorisation(Output, Estimator):
         return len(self.components_)
 
     def save(self, path: Path) -> None:
-        """Writes the model to an HDF5 file that `load` and the program `tlnmf` read."""
+        """Writes the model to a file that `load` and the program read; see `tlnmf.save`."""
         if not hasattr(self, "model_"):
             raise not_fitted(self)
         self.model_.save(path)

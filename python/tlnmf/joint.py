@@ -10,7 +10,7 @@ from ._arrays import Real, as_real, reorder_matrices
 from ._base import Estimator, not_fitted, seed_of
 from ._data import as_covariances
 from ._errors import warn
-from ._model import Model, diagonalise, joint_diagonalize
+from ._model import Model, diagonalise, warn_of_outcome
 from ._options import describe, parameters
 
 _OWN = ("whiten", "rank-reduce")  # options of the library that the class handles
@@ -78,7 +78,8 @@ def ajd(
         u, _, vt = np.linalg.svd(V @ np.linalg.pinv(before))
         start = u @ vt
     model = JointDiagonalizer(grad_tol=tol, J=n_iter_max, start=start, rank=rank)
-    model.fit(X, sample_weight=sample_weight)
+    model._learn(X, sample_weight)
+    warn_of_outcome(model.info_, "n_iter_max")
     return model.filters_, model.transform(X)
 
 
@@ -138,16 +139,23 @@ class JointDiagonalizer(Estimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "JointDiagonalizer":
         """Learns from covariances X (n_matrices, n, n). y is ignored."""
+        self._learn(X, sample_weight)
+        warn_of_outcome(self.info_)
+        return self
+
+    def _learn(self, X: Any, weights: Any) -> None:
+        """`fit` without its warning."""
         options = self.get_params()
         x = as_covariances(X, "X", options.pop("axes"))
         options["seed"] = seed_of(options.pop("random_state"))
         options["transform"] = options.pop("init_transform")
-        self.filters_, self.info_ = joint_diagonalize(x, sample_weight, **options)
+        rank, start = options.pop("rank"), options.pop("start")
+        self.info_ = diagonalise(x, weights, rank, None, start, None, False, options)
+        self.filters_ = np.array(self.info_["unmixing" if self.whiten else "Phi"])
         self.patterns_ = np.linalg.pinv(self.filters_)
         self.n_iter_ = max(1, int(self.info_["iterations"]))
         self.stop_reason_ = self.info_["outcome"]
         self.n_features_in_ = x.shape[1]
-        return self
 
     def transform(self, X: Any) -> Real:
         """filters_ @ X @ filters_.T of covariances (n_matrices, n, n); of signals (n_matrices, n,

@@ -1,7 +1,7 @@
 """Pictures of models with matplotlib: atoms, factors, convergence."""
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Dict, Optional, Set
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from ._html import energy_of
 from ._record import record_of
 
 _STAGES = ("TL-NMF", "JD", "NMF")  # trace.stage
+_MOST_NAMES = 20  # of single lines in a legend
 
 
 def _axes(ax: Any, count: int = 1) -> Any:
@@ -19,6 +20,13 @@ def _axes(ax: Any, count: int = 1) -> Any:
     figure, axes = plt.subplots(count, 1, squeeze=False)
     figure.set_layout_engine("tight")
     return axes[:, 0] if count > 1 else axes[0, 0]
+
+
+def _colours(starts: Any) -> Dict[int, Any]:
+    """A colour for each start, all different and none of them black."""
+    import matplotlib.pyplot as plt
+
+    return dict(zip(starts.tolist(), plt.get_cmap("turbo")(np.linspace(0.1, 0.95, len(starts)))))
 
 
 def atoms(model: Any, count: int = 6, rate: float = 1.0, ax: Optional[Any] = None) -> Any:
@@ -44,7 +52,10 @@ def factors(model: Any, ax: Optional[Any] = None) -> Any:
     """W by row of Phi (above) and H by frame (below), one line per component; returns both axes.
 
     The legend counts components from 1, as the report page does: component 1 is W[:, 0] and H[0].
+    ax : two axes, such as `plt.subplots(2, 1)[1]`.
     """
+    if ax is not None and np.size(ax) != 2:
+        raise TypeError("factors needs two axes, for W and H: ax=plt.subplots(2, 1)[1], or omit ax")
     record, ax = record_of(model), _axes(ax, 2)
     order = np.argsort(energy_of(record))[::-1]
     lines = ax[0].semilogy(np.maximum(record["W"][order], 1e-12))
@@ -60,11 +71,14 @@ def factors(model: Any, ax: Optional[Any] = None) -> Any:
 def convergence(model: Any, ax: Optional[Any] = None) -> Any:
     """C minus its smallest value, by iteration, a line per start and stage; returns the axes.
 
-    Starts count from 1. JD has no C, so its stage is not drawn. If the model has no C at all, L is
-    drawn instead. The fit needs trace=True, which records the best start, or trace_all=True for all
-    starts.
+    Starts count from 1. Lines of one start have one colour; NMF is dashed. TL-NMF that started from
+    the result of JD+NMF is black. The legend lies to the right of the axes. It names the kinds of
+    lines if there are more than 20. JD has no C, so its stage is not drawn. If the model has no C
+    at all, L is drawn instead. The fit needs trace=True, which records the best start, or
+    trace_all=True for all starts.
     """
-    history = record_of(model).history
+    record = record_of(model)
+    history = record.history
     if not history:
         raise ValueError("the model has no trace: fit with trace=True")
     ax = _axes(ax)
@@ -72,12 +86,24 @@ def convergence(model: Any, ax: Optional[Any] = None) -> Any:
     y, stage, start = history[name], history["stage"], history["start"]
     rows = np.isfinite(y)
     lines = np.unique(np.stack([start, stage])[:, rows], axis=1).T.astype(int)
+    named: Set[str] = set()
+    colours = _colours(np.unique(lines[:, 0]))
     for at, part in lines:
         line = rows & (start == at) & (stage == part)
-        label = f"start {at + 1}, {_STAGES[part]}"
-        ax.semilogy(history["iteration"][line], np.maximum(y[line] - y[rows].min(), 1e-12), label=label)
+        kind = _STAGES[part]
+        label, colour, width = f"start {at + 1}, {kind}", colours[at], 1.5
+        if part == 0 and at >= record.get("starts", np.inf):
+            kind = label = "TL-NMF from JD+NMF"
+            colour, width = "black", 2.5
+        if len(lines) > _MOST_NAMES:
+            label = "_" if kind in named else kind  # legends omit names that begin with _
+            named.add(kind)
+        ax.semilogy(
+            history["iteration"][line], np.maximum(y[line] - y[rows].min(), 1e-12),
+            "--" if part == 2 else "-", color=colour, lw=width, label=label,
+        )  # fmt: skip
     if len(lines) > 1:
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     ax.set_xlabel("iteration")
     ax.set_ylabel(f"{name} - smallest {name}")
     return ax

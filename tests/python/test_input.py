@@ -306,6 +306,8 @@ class Output(unittest.TestCase):
         self.assertNotIn("Phi", values)
         self.assertIs(values["converged"], True)
         self.assertEqual((values["option.k"], values["option.method"]), (2, "auto"))
+        self.assertTrue(np.isnan([values["option.hops"], values["option.max-seconds"]]).all())
+        self.assertEqual(tlnmf.Model.of({"option.tol": 0.5}).scalars()["option.tol"], 0.5)
         self.assertNotIn("summary", tlnmf.Model.of({"summary": "{}", "outcome": "time"}).scalars())
 
     def test_one_word_for_convergence(self):
@@ -377,6 +379,8 @@ class Plots(unittest.TestCase):
         self.assertGreater(bottom.get_xlim()[1], 18)
         names = [text.get_text() for text in top.get_legend().get_texts()]
         self.assertEqual(names, ["component 1", "component 2"])
+        with self.assertRaisesRegex(TypeError, r"two axes, .* ax=plt.subplots\(2, 1\)\[1\]"):
+            tlnmf.plot.factors(tlnmf.fit(Y, k=2), ax=top)
 
     def test_atoms(self):
         model = tlnmf.fit(Y, k=2)
@@ -400,6 +404,22 @@ class Plots(unittest.TestCase):
         self.assertEqual(*shown)
         only_L = tlnmf.joint_diagonalize(np.einsum("smn,skn->nmk", Y, Y), trace=True)[1]
         self.assertEqual(tlnmf.plot.convergence(only_L).get_ylabel(), "L - smallest L")
+
+    def test_lines_of_both_methods(self):
+        from matplotlib.colors import to_hex
+
+        model = tlnmf.fit(Y, k=2, starts=12, trace_all=True, trace=True)  # JD+NMF, then TL-NMF
+        ax = tlnmf.plot.convergence(model)
+        looks = {(to_hex(line.get_color()), line.get_linestyle()) for line in ax.lines}
+        self.assertEqual((len(ax.lines), len(looks)), (25, 25))
+        names = [text.get_text() for text in ax.get_legend().get_texts()]
+        self.assertEqual(sorted(names), ["NMF", "TL-NMF", "TL-NMF from JD+NMF"])
+        few = tlnmf.plot.convergence(tlnmf.fit(Y, k=2, starts=2, trace_all=True, trace=True))
+        names = [text.get_text() for text in few.get_legend().get_texts()]
+        self.assertEqual(names[0::2], ["start 1, TL-NMF", "start 2, TL-NMF", "TL-NMF from JD+NMF"])
+        self.assertEqual(names[1::2], ["start 1, NMF", "start 2, NMF"])
+        few.figure.canvas.draw()
+        self.assertFalse(few.get_window_extent().overlaps(few.get_legend().get_window_extent()))
 
 
 class Refusals(unittest.TestCase):

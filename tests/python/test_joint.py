@@ -190,6 +190,20 @@ class LowerRank(unittest.TestCase):
         np.testing.assert_array_equal(V, tlnmf.ajd(C, tol=1e-5)[0])
         self.assertNotIn("ajd_pham", tlnmf.ajd.__doc__.splitlines()[0])
 
+    def test_limits_have_the_names_of_the_parameters(self):
+        C, _ = mixtures(20, 5)
+        words = "^{0} = 2 iterations were not enough to converge; use a larger {0}$"
+        with self.assertWarnsRegex(UserWarning, words.format("n_iter_max")) as caught:
+            tlnmf.ajd(C, n_iter_max=2)
+        self.assertEqual((caught.filename, len(caught.warnings)), (__file__, 1))
+        with self.assertWarnsRegex(UserWarning, words.format("J")):
+            tlnmf.JointDiagonalizer(J=2).fit(C)
+
+    def test_a_transform_alone_has_no_C(self):
+        info = tlnmf.joint_diagonalize(mixtures(5, 3)[0])[1]
+        self.assertRegex(repr(info), r"^<Model: method = jd, M = 3, N = 5; L = \S+; converged>$")
+        self.assertIn("<caption>jd: M = 3, N = 5</caption>", info._repr_html_())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -207,7 +207,8 @@ check "method jd" grep -q '"method": "jd"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --method nmf --transform dct --json -J 20 --no-model
 check "method nmf" grep -q '"transform": "dct"' "$out"
 expect 0 ... "" tlnmf fit y.npy -k 2 --exchange --starts 2 --json -J 20 --no-model
-check "exchange" grep -q '"chain_holds": ' "$out"
+check "exchange" grep -q '^ "chain": [01],' "$out"
+check "values of both methods have the names of the record" grep -q '^ "C_tl": -\{0,1\}[0-9]' "$out"
 check "no certificate if L has many minima" [ "$(json certificate)" = null ]
 check "and why" [ "$(json certificate_means)" = "none: L has many minima (singular covariances, low eps); try the option continuation" ]
 expect 0 ... "" tlnmf fit y.npy -k 2 --eps-rel 0.1 --exchange --starts 2 -J 20 --no-model
