@@ -31,11 +31,6 @@ static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
 {
     const double most = 1e-5, rounded = 1e-8; /* printed with nine digits */
     double off;
-    for (int64_t i = 0; i < M * M; i++)
-        if (!isfinite(Phi[i]))
-            return tl_fail(ctx, TLNMF_ERR_DATA,
-                           "the given Phi is not finite at row %lld, column %lld",
-                           (long long)(i / M), (long long)(i % M));
     TRY(tl_check_orthogonal_to(ctx, "the given Phi", M, Phi, most, &off));
     bool is_fold = ctx->monitor != NULL && ctx->monitor->folds > 0; /* the fit after it warns */
     if (off > rounded && !is_fold)
