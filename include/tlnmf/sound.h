@@ -154,9 +154,10 @@ TLNMF_API tlnmf_error tlnmf_spectrogram(tlnmf_ctx *ctx, const tlnmf_record *mode
  * mean_sdr, mean_sir, mean_sar, mean_si_sdr. With `images`, sdr, sir and sar follow
  * bss_eval_images, and isr is set. With `framewise`, frame_sdr {windows, sources} (also _sir, _sar,
  * _si_sdr, _isr) scores each window over all channels, and median_sdr {sources} (likewise) is the
- * median over windows. The stages of the progress are "score" and "score windows". A stopped call
- * returns TLNMF_ERR_CALLBACK; it cannot stop inside the factorisation of a matrix of sources x
- * filter rows. */
+ * median over windows. A sample that is not finite, or whose square is not, is TLNMF_ERR_DATA. The
+ * stages of the progress are "score" and "score windows". A stopped call returns
+ * TLNMF_ERR_CALLBACK; it cannot stop inside the factorisation of a matrix of sources x filter rows.
+ */
 TLNMF_API tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
                                   const int64_t shape[3], const tlnmf_settings *settings,
                                   tlnmf_record **scores);

@@ -387,6 +387,44 @@ static void singular_references(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* A NaN must not become a perfect score. */
+static void samples_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double x;
+        bool is_estimate;
+        const char *message;
+    } cases[] = {
+        {NAN, true, "estimate 1, sample 5, channel 1 is not finite"},
+        {NAN, false, "reference 1, sample 5, channel 1 is not finite"},
+        {-INFINITY, true, "estimate 1, sample 5, channel 1 is not finite"},
+        {1e200, true, "estimate 1, sample 5, channel 1 is too large to square: scale it"},
+        {-1e200, false, "reference 1, sample 5, channel 1 is too large to square: scale it"}};
+    enum { LENGTH = 40, CHANNELS = 2, COUNT = 2 * LENGTH * CHANNELS };
+    const int64_t shape[3] = {2, LENGTH, CHANNELS}, bad = (LENGTH + 5) * CHANNELS + 1;
+    tlnmf_ctx *ctx = new_ctx();
+    uint64_t seed = 3;
+    double reference[COUNT], estimate[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        reference[i] = estimate[i] = next_number(&seed);
+    tl_settings settings = defaults_of(TL_TASK_SCORE);
+    settings.filter = 4;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tlnmf_record *scores;
+        double *x = cases[i].is_estimate ? &estimate[bad] : &reference[bad], was = *x;
+        *x = cases[i].x;
+        for (settings.images = 0; settings.images < 2; settings.images++) {
+            assert_int_equal(tlnmf_score(ctx, reference, estimate, shape, &settings, &scores),
+                             TLNMF_ERR_DATA);
+            assert_string_equal(tlnmf_message(ctx), cases[i].message);
+            assert_null(scores);
+        }
+        *x = was;
+    }
+    tlnmf_ctx_free(ctx);
+}
+
 static void one_sample_is_enough(void **state)
 {
     (void)state;
@@ -503,6 +541,7 @@ int main(void)
         cmocka_unit_test(no_permutation_keeps_the_order),
         cmocka_unit_test(silence_is_reported),
         cmocka_unit_test(singular_references),
+        cmocka_unit_test(samples_that_are_not_finite_are_refused),
         cmocka_unit_test(one_sample_is_enough),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(scoring_reports_and_stops),
