@@ -420,7 +420,9 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
     tl_scope outer;
     TRY(put_plan(ctx, j, report));
     double eps, unexplained = NAN;
+    int64_t written = 0;
     run.unexplained = &unexplained;
+    run.written = &written;
     TRY(scaled_floor(ctx, j, &eps));
     if (!(run.eps > 0.0))
         run.eps = eps;
@@ -445,6 +447,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
         tl_poll(ctx->monitor) ? TLNMF_OUTCOME_CANCELLED : TLNMF_OUTCOME_ITERATIONS;
     TRY(tlnmf_record_set_real(ctx, report, "eps", run.eps));
     TRY(tlnmf_record_set_real(ctx, report, "unexplained", unexplained));
+    TRY(tlnmf_record_set_integer(ctx, report, "written", written));
     TRY(tlnmf_record_set_integer(ctx, report, "outcome_code", outcome));
     return tl_record_refer_text(ctx, report, "outcome", tlnmf_outcome_name(outcome));
 }

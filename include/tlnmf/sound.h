@@ -116,13 +116,15 @@ TLNMF_API tlnmf_error tlnmf_separate_plan(tlnmf_ctx *ctx, const tlnmf_record *mo
 /* Separates a sound with a model, block by block. The memory does not depend on the length, except
  * for H. The stems sum to the sound. H is fitted at fixed Phi and W; if the sound has labels, a
  * source is zero outside its labels. Settings of task "separate". The progress counts frames (stage
- * "stems"). `report` holds the outcome and the floor eps; if the option keep-h is set, also H and
- * the envelopes of the stems. */
+ * "stems"). `report` holds the outcome, the floor eps, and `written`: samples 0 .. written-1 of
+ * every stem were written, the whole sound unless the run was stopped. If the option keep-h is set,
+ * it also holds H and the envelopes of the stems. */
 TLNMF_API tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_record *model,
                                      const tlnmf_sound *sound, const tlnmf_settings *settings,
                                      tlnmf_write_fn write_or_null, void *user,
                                      tlnmf_record **report);
-/* The same into memory: stems[stem][t][c]. tlnmf_separate_plan returns the number of stems. */
+/* The same into memory: stems[stem][t][c]. tlnmf_separate_plan returns the number of stems. Of a
+ * stopped run, t = written and later samples of every stem are unchanged. */
 TLNMF_API tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_record *model,
                                            const tlnmf_sound *sound, const tlnmf_settings *settings,
                                            double *stems, tlnmf_record **report);
