@@ -87,6 +87,10 @@ TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user),
 
 /* ---- separation ------------------------------------------------------------------------------ */
 
+/* Learning and separating run a fixed number of iterations and do not test for convergence. The
+ * outcome of a complete run is TLNMF_OUTCOME_ITERATIONS, that of a stopped one
+ * TLNMF_OUTCOME_CANCELLED. */
+
 /* Learns a model of the sources of a sound, from its labels if it has any, otherwise blindly.
  * Settings of task "learn". The progress counts candidates (stage "choose") and the iterations of
  * each. The model holds eps, the parameters of the frames, the names of the sources, and how well

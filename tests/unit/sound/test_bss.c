@@ -496,6 +496,15 @@ static int stop_there(const tlnmf_record *progress, void *user)
     return done > s->after;
 }
 
+/* Whether the table of results explains this stage of the progress. */
+static bool is_explained(const char *stage)
+{
+    for (size_t i = 0; tlnmf_result_name(i) != NULL; i++)
+        if (strcmp(tlnmf_result_name(i), "stage") == 0)
+            return strstr(tlnmf_result_help(i), stage) != NULL;
+    return false;
+}
+
 static void scoring_reports_and_stops(void **state)
 {
     (void)state;
@@ -523,6 +532,7 @@ static void scoring_reports_and_stops(void **state)
         assert_string_equal(tlnmf_message(ctx), "stopped while the scores were being computed");
         assert_null(scores);
         assert_true(s.reports > 1 && !s.backwards && s.last < 1.0);
+        assert_true(is_explained(cases[i].stage));
         tlnmf_settings_free(settings);
         tlnmf_ctx_free(ctx);
     }
