@@ -284,9 +284,10 @@ static tlnmf_error check_rate(tlnmf_ctx *ctx, const separation_job *j)
     double rate = tlnmf_record_get_real(j->model, "rate");
     if (rate == j->sound->rate)
         return TLNMF_OK;
-    return tl_fail(ctx, TLNMF_ERR_DATA,
-                   "its rate is %.10g Hz, the model was learnt at %.10g Hz: resample it first",
-                   j->sound->rate, rate);
+    return tl_fail(
+        ctx, TLNMF_ERR_DATA,
+        "the rate of the sound is %.10g Hz, the model was learnt at %.10g Hz: resample it first",
+        j->sound->rate, rate);
 }
 
 static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
