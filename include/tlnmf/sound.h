@@ -18,7 +18,7 @@ extern "C" {
  * "learn". */
 
 /* The number of frames N of a signal of `length` samples, which is padded with zeros at both
- * ends. */
+ * ends. A negative length is TLNMF_ERR_SHAPE. */
 TLNMF_API tlnmf_error tlnmf_frames_count(tlnmf_ctx *ctx, const tlnmf_settings *settings,
                                          int64_t length, int64_t *N);
 /* The window, `frame` numbers. */
