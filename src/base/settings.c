@@ -562,5 +562,7 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tl_settings *settings)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rank-reduce requires whiten");
     if (settings->task == TL_TASK_JD)
         return check_learning(ctx, settings);
+    if (settings->task == TL_TASK_SCORE && settings->framewise_hop > 0 && settings->framewise == 0)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "framewise-hop requires framewise");
     return TLNMF_OK;
 }

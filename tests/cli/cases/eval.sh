@@ -69,6 +69,7 @@ check "a window that cannot be scored" [ "$(sed -n '/"framewise"/,/]/p' "$out" |
     '"framewise":{"sdr":[20.0,null],' ]
 usage eval "framewise = soon is neither a number of samples nor a time such as 40ms" \
     --ref a.wav --est x.wav --framewise soon
+usage eval "framewise-hop requires framewise" --ref a.wav --est x.wav --framewise-hop 2
 
 # Standard input
 expect 0 "$table" "" bash -c 'tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav - <y.wav |

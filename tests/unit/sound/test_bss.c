@@ -210,6 +210,12 @@ static void windows_are_scored_separately(void **state)
         }
         tlnmf_record_free(scores);
     }
+    settings.framewise = 0;
+    assert_int_equal(
+        tlnmf_score(ctx, reference, estimate, (int64_t[]){2, 60, 1}, &settings, &scores),
+        TLNMF_ERR_OPTION);
+    assert_string_equal(tlnmf_message(ctx), "framewise-hop requires framewise");
+    settings.framewise_hop = 0;
     assert_int_equal(tlnmf_score(ctx, reference, estimate, (int64_t[]){2, (int64_t)1 << 62, 7},
                                  &settings, &scores),
                      TLNMF_ERR_TOO_LARGE);
