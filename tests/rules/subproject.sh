@@ -75,6 +75,10 @@ if [ "$1" = check ]; then
     cmake -S "$top" -B "$work/f" -DCMAKE_C_COMPILER="$cc" -DTLNMF_BUILD_IO=OFF \
         -DCMAKE_INSTALL_PREFIX=/usr >"$work/log" 2>&1 || fail "TLNMF_BUILD_IO=OFF alone"
     ! grep -q ORIGIN "$work/f/cmake_install.cmake" || fail "a run path in a system folder"
+    # pkg-config: with archives alone, a program also needs their libraries.
+    ! grep -q '^Libs:.* -llapacke' "$work/f/tlnmf.pc" || fail "tlnmf.pc links the libraries of the archive"
+    cmake -S "$top" -B "$work/f" -DBUILD_SHARED_LIBS=OFF >"$work/log" 2>&1 || fail "BUILD_SHARED_LIBS=OFF"
+    grep -q '^Libs:.* -llapacke' "$work/f/tlnmf.pc" || fail "tlnmf.pc lacks the libraries of the archive"
     # OpenMP: any case, and CMake's booleans.
     configure g -DTLNMF_BUILD_IO=OFF -DTLNMF_OPENMP=no || fail "TLNMF_OPENMP=no"
     grep -q 'Built without OpenMP' "$work/log" || fail "TLNMF_OPENMP=no uses OpenMP"
