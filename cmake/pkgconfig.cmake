@@ -23,6 +23,11 @@ if(static IN_LIST TLNMF_KINDS)
   set(PC_IO_LIBS_PRIVATE "${CMAKE_THREAD_LIBS_INIT} -lm")
   list(JOIN IO_LDFLAGS " " PC_IO_LIBS)
 endif()
+# With archives alone, a program needs these also without `pkg-config --static`.
+if(TLNMF_KINDS STREQUAL "static")
+  set(PC_ALONE " ${PC_LIBS_PRIVATE}")
+  set(PC_IO_ALONE " ${PC_IO_LIBS} ${PC_IO_LIBS_PRIVATE}")
+endif()
 if(NOT APPLE) # as the CMake targets: a shared library that links an archive does not export its functions
   set(PC_HIDE "-Wl,--exclude-libs,libtlnmf.a ")
   set(PC_IO_HIDE "-Wl,--exclude-libs,libtlnmf_io.a ")

@@ -285,9 +285,10 @@ static tlnmf_error check_rate(tlnmf_ctx *ctx, const separation_job *j)
     double rate = tlnmf_record_get_real(j->model, "rate");
     if (rate == j->sound->rate)
         return TLNMF_OK;
-    return tl_fail(ctx, TLNMF_ERR_DATA,
-                   "its rate is %.10g Hz, the model was learnt at %.10g Hz: resample it first",
-                   j->sound->rate, rate);
+    return tl_fail(
+        ctx, TLNMF_ERR_DATA,
+        "the rate of the sound is %.10g Hz, the model was learnt at %.10g Hz: resample it first",
+        j->sound->rate, rate);
 }
 
 static tlnmf_error job_create(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_sound *sound,
@@ -421,7 +422,9 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
     tl_scope outer;
     TRY(put_plan(ctx, j, report));
     double eps, unexplained = NAN;
+    int64_t written = 0;
     run.unexplained = &unexplained;
+    run.written = &written;
     TRY(scaled_floor(ctx, j, &eps));
     if (!(run.eps > 0.0))
         run.eps = eps;
@@ -446,6 +449,7 @@ static tlnmf_error run_job(tlnmf_ctx *ctx, separation_job *j, tlnmf_write_fn wri
         tl_poll(ctx->monitor) ? TLNMF_OUTCOME_CANCELLED : TLNMF_OUTCOME_ITERATIONS;
     TRY(tlnmf_record_set_real(ctx, report, "eps", run.eps));
     TRY(tlnmf_record_set_real(ctx, report, "unexplained", unexplained));
+    TRY(tlnmf_record_set_integer(ctx, report, "written", written));
     TRY(tlnmf_record_set_integer(ctx, report, "outcome_code", outcome));
     return tl_record_refer_text(ctx, report, "outcome", tlnmf_outcome_name(outcome));
 }

@@ -18,7 +18,7 @@ extern "C" {
  * "learn". */
 
 /* The number of frames N of a signal of `length` samples, which is padded with zeros at both
- * ends. */
+ * ends. A negative length is TLNMF_ERR_SHAPE. */
 TLNMF_API tlnmf_error tlnmf_frames_count(tlnmf_ctx *ctx, const tlnmf_settings *settings,
                                          int64_t length, int64_t *N);
 /* The window, `frame` numbers. */
@@ -87,6 +87,10 @@ TLNMF_API void tlnmf_sound_own(tlnmf_sound *sound, void (*close)(void *user),
 
 /* ---- separation ------------------------------------------------------------------------------ */
 
+/* Learning and separating run a fixed number of iterations and do not test for convergence. The
+ * outcome of a complete run is TLNMF_OUTCOME_ITERATIONS, that of a stopped one
+ * TLNMF_OUTCOME_CANCELLED. */
+
 /* Learns a model of the sources of a sound, from its labels if it has any, otherwise blindly.
  * Settings of task "learn". The progress counts candidates (stage "choose") and the iterations of
  * each. The model holds eps, the parameters of the frames, the names of the sources, and how well
@@ -116,13 +120,15 @@ TLNMF_API tlnmf_error tlnmf_separate_plan(tlnmf_ctx *ctx, const tlnmf_record *mo
 /* Separates a sound with a model, block by block. The memory does not depend on the length, except
  * for H. The stems sum to the sound. H is fitted at fixed Phi and W; if the sound has labels, a
  * source is zero outside its labels. Settings of task "separate". The progress counts frames (stage
- * "stems"). `report` holds the outcome and the floor eps; if the option keep-h is set, also H and
- * the envelopes of the stems. */
+ * "stems"). `report` holds the outcome, the floor eps, and `written`: samples 0 .. written-1 of
+ * every stem were written, the whole sound unless the run was stopped. If the option keep-h is set,
+ * it also holds H and the envelopes of the stems. */
 TLNMF_API tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_record *model,
                                      const tlnmf_sound *sound, const tlnmf_settings *settings,
                                      tlnmf_write_fn write_or_null, void *user,
                                      tlnmf_record **report);
-/* The same into memory: stems[stem][t][c]. tlnmf_separate_plan returns the number of stems. */
+/* The same into memory: stems[stem][t][c]. tlnmf_separate_plan returns the number of stems. Of a
+ * stopped run, t = written and later samples of every stem are unchanged. */
 TLNMF_API tlnmf_error tlnmf_separate_array(tlnmf_ctx *ctx, const tlnmf_record *model,
                                            const tlnmf_sound *sound, const tlnmf_settings *settings,
                                            double *stems, tlnmf_record **report);
@@ -154,9 +160,10 @@ TLNMF_API tlnmf_error tlnmf_spectrogram(tlnmf_ctx *ctx, const tlnmf_record *mode
  * mean_sdr, mean_sir, mean_sar, mean_si_sdr. With `images`, sdr, sir and sar follow
  * bss_eval_images, and isr is set. With `framewise`, frame_sdr {windows, sources} (also _sir, _sar,
  * _si_sdr, _isr) scores each window over all channels, and median_sdr {sources} (likewise) is the
- * median over windows. The stages of the progress are "score" and "score windows". A stopped call
- * returns TLNMF_ERR_CALLBACK; it cannot stop inside the factorisation of a matrix of sources x
- * filter rows. */
+ * median over windows. A sample that is not finite, or whose square is not, is TLNMF_ERR_DATA. The
+ * stages of the progress are "score" and "score windows". A stopped call returns
+ * TLNMF_ERR_CALLBACK; it cannot stop inside the factorisation of a matrix of sources x filter rows.
+ */
 TLNMF_API tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *estimate,
                                   const int64_t shape[3], const tlnmf_settings *settings,
                                   tlnmf_record **scores);

@@ -18,6 +18,7 @@ typedef struct rendering {
     tl_envelope envelopes;
     double *out;         /* outputs x capacity x channels: samples to be written .. */
     int64_t from, count; /* .. from this sample on, and how many samples */
+    int64_t written;     /* samples of every output */
     tlnmf_error error;   /* of writing */
     void *memory;
 } rendering;
@@ -124,6 +125,7 @@ static bool write_waiting(void *self)
         if (status != 0)
             j->error = refuse_write(j, o, count, status);
     }
+    j->written += count;
     return j->error == TLNMF_OK;
 }
 
@@ -147,6 +149,8 @@ static tlnmf_error run_rounds(void *self)
     tl_envelope_finish(&j->envelopes);
     if (j->run->unexplained != NULL)
         *j->run->unexplained = tl_passes_unexplained(&j->passes);
+    if (j->run->written != NULL)
+        *j->run->written = j->written;
     return j->error;
 }
 

@@ -22,6 +22,7 @@ typedef struct tl_separate_run {
     void *user;
     const tlnmf_record *named; /* its `names` are those of the outputs; NULL: they have none */
     double *unexplained;       /* receives the part of the power above the model; or NULL */
+    int64_t *written;          /* receives the samples of each output that were written; or NULL */
     double *H;                 /* K x N, N = tl_frames_count(..); NULL if not wanted */
     tl_envelope_request envelope;
 } tl_separate_run;

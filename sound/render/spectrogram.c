@@ -128,6 +128,7 @@ static tlnmf_error put_all(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnm
     const double *Phi = tlnmf_record_get_array(model, "Phi", &rank, shape);
     double *frequency;
     if (sound == NULL && Phi != NULL && rank == 2 && shape[0] == shape[1]) {
+        TRY(tl_check_finite(ctx, "the model's Phi", shape[0], shape[0], Phi));
         TRY(tl_record_new_array(ctx, out, "frequency", 1, shape, &frequency));
         return find_frequencies(ctx, shape[0], Phi, frequency);
     }

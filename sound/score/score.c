@@ -147,6 +147,20 @@ static tlnmf_error check_shape(tlnmf_ctx *ctx, const int64_t shape[3])
     return TLNMF_OK;
 }
 
+/* Names the first sample that is not finite, or whose square is not. */
+static tlnmf_error check_samples(tlnmf_ctx *ctx, const char *name, const int64_t shape[3],
+                                 const double *x)
+{
+    int64_t each = shape[1] * shape[2];
+    for (int64_t i = 0; i < shape[0] * each; i++)
+        if (!isfinite(x[i] * x[i]))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "%s %lld, sample %lld, channel %lld is %s", name,
+                           (long long)(i / each), (long long)(i % each / shape[2]),
+                           (long long)(i % shape[2]),
+                           isfinite(x[i]) ? "too large to square: scale it" : "not finite");
+    return TLNMF_OK;
+}
+
 /* Scores the whole signals, then the windows. */
 static tlnmf_error score_all(tlnmf_ctx *ctx, const tl_score_signals *signals,
                              const tl_settings *settings, int64_t *match, tl_score *all,
@@ -174,6 +188,8 @@ tlnmf_error tlnmf_score(tlnmf_ctx *ctx, const double *reference, const double *e
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_shape(ctx, shape));
     TRY(tl_count_elements(ctx, "the signals", 3, shape, &count));
+    TRY(check_samples(ctx, "reference", shape, reference));
+    TRY(check_samples(ctx, "estimate", shape, estimate));
     int64_t sources = shape[0], samples = shape[1], channels = shape[2], *match;
     const double **signal;
     tl_score *all;

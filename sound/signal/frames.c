@@ -211,6 +211,9 @@ tlnmf_error tlnmf_frames_count(tlnmf_ctx *ctx, const tl_settings *settings, int6
     TL_NEED(ctx, ctx);
     TL_NEED(ctx, settings);
     TL_NEED(ctx, N);
+    if (length < 0)
+        return tl_fail(ctx, TLNMF_ERR_SHAPE, "length = %lld samples: it must not be negative",
+                       (long long)length);
     if (length > TL_SAMPLES_MAX)
         return tl_fail(ctx, TLNMF_ERR_TOO_LARGE, "length = %lld samples is too large",
                        (long long)length);

@@ -72,9 +72,10 @@ static tlnmf_error read_frames(tlnmf_ctx *ctx, tl_scene *scene, tl_stretch *ahea
     }
     double power = sum / count;
     if (!(power > 1e-280)) /* 1 / eps must not overflow, and eps is a fraction of the power */
-        return tl_fail(ctx, TLNMF_ERR_DATA, "it is silent: there is nothing to learn from");
+        return tl_fail(ctx, TLNMF_ERR_DATA, "the sound is silent: there is nothing to learn from");
     if (!(power < 1e280))
-        return tl_fail(ctx, TLNMF_ERR_DATA, "its samples are too large to square");
+        return tl_fail(ctx, TLNMF_ERR_DATA,
+                       "the sound has samples that are too large to square: scale them");
     return TLNMF_OK;
 }
 

@@ -1,5 +1,6 @@
 /* Rows of Phi as sinusoids (the paper's Table II): amplitude, phase, frequency by least squares. */
 #include "base/record.h"
+#include "linalg/linalg.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -169,6 +170,7 @@ tlnmf_error tlnmf_atoms(tlnmf_ctx *ctx, const tlnmf_record *model, double rate, 
     if (Phi == NULL || energy == NULL)
         return tl_fail(ctx, TLNMF_ERR_ARGUMENT, "the model has no %s",
                        Phi == NULL ? "Phi" : "energy of its rows");
+    TRY(tl_check_finite(ctx, "the model's Phi", M, M, Phi));
     if (!(rate > 0.0 && isfinite(rate)))
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rate = %g must be positive", rate);
     for (int64_t row = 0; row < M; row++)

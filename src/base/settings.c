@@ -552,6 +552,8 @@ static tlnmf_error check_score(tlnmf_ctx *ctx, const tl_settings *s)
                        "framewise: windows of %lld samples are shorter than the filter of %lld "
                        "taps; use longer windows or a smaller filter",
                        (long long)s->framewise, (long long)s->filter);
+    if (s->framewise_hop > 0 && s->framewise == 0)
+        return tl_fail(ctx, TLNMF_ERR_OPTION, "framewise-hop requires framewise");
     return TLNMF_OK;
 }
 

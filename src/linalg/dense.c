@@ -68,10 +68,21 @@ double tl_orthogonality(int64_t M, const double *A, double *scratch)
     tl_gram(M, M, 1.0, A, scratch);
     double worst = 0.0;
     for (int64_t a = 0; a < M; a++)
-        for (int64_t b = 0; b <= a; b++)
-            if (!(fabs(scratch[a * M + b] - (a == b ? 1.0 : 0.0)) <= worst)) /* also NaN */
-                worst = fabs(scratch[a * M + b] - (a == b ? 1.0 : 0.0));
+        for (int64_t b = 0; b <= a; b++) {
+            double off = fabs(scratch[a * M + b] - (a == b ? 1.0 : 0.0));
+            worst = off > worst || isnan(off) ? off : worst; /* NaN stays: nothing exceeds it */
+        }
     return worst;
+}
+
+tlnmf_error tl_check_finite(tlnmf_ctx *ctx, const char *name, int64_t rows, int64_t columns,
+                            const double *A)
+{
+    for (int64_t i = 0; i < rows * columns; i++)
+        if (!isfinite(A[i]))
+            return tl_fail(ctx, TLNMF_ERR_DATA, "%s is not finite at row %lld, column %lld", name,
+                           (long long)(i / columns), (long long)(i % columns));
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_check_orthogonal_to(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A,
@@ -80,6 +91,7 @@ tlnmf_error tl_check_orthogonal_to(tlnmf_ctx *ctx, const char *name, int64_t M, 
     double *scratch;
     void *block;
     tl_slot table[] = {TL_SLOT(scratch, M * M)};
+    TRY(tl_check_finite(ctx, name, M, M, A));
     TRY(TL_ARENA(ctx, "checking Phi", table, &block));
     *off = tl_orthogonality(M, A, scratch);
     tl_release(&ctx->hooks, block);

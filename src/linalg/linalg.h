@@ -71,7 +71,11 @@ void tl_gemv_transposed(int64_t rows, int64_t columns, const double *A, const do
 /* Largest entry of |A A' - I|; `scratch` is M x M. */
 double tl_orthogonality(int64_t M, const double *A, double *scratch);
 
-/* Fails if *off, the largest entry of |A A' - I|, is above `most`; the message calls A `name`. */
+/* Fails if A (rows x columns) has an entry that is not finite; the message calls A `name`. */
+tlnmf_error tl_check_finite(tlnmf_ctx *ctx, const char *name, int64_t rows, int64_t columns,
+                            const double *A);
+/* Fails if A has an entry that is not finite, or if *off, the largest entry of |A A' - I|, is above
+ * `most`; the message calls A `name`. */
 tlnmf_error tl_check_orthogonal_to(tlnmf_ctx *ctx, const char *name, int64_t M, const double *A,
                                    double most, double *off);
 /* The same with 1e-8, the error of a matrix printed with nine digits. */

@@ -31,10 +31,6 @@ tlnmf_error tl_check_Phi(tlnmf_ctx *ctx, const char *name, int64_t M, const doub
 {
     const double most = 1e-5, printed = 1e-8; /* with nine digits */
     double off;
-    for (int64_t i = 0; i < M * M; i++)
-        if (!isfinite(Phi[i]))
-            return tl_fail(ctx, TLNMF_ERR_DATA, "%s is not finite at row %lld, column %lld", name,
-                           (long long)(i / M), (long long)(i % M));
     TRY(tl_check_orthogonal_to(ctx, name, M, Phi, most, &off));
     bool is_fold = ctx->monitor != NULL && ctx->monitor->folds > 0; /* the fit after it warns */
     *rounded = off > printed;

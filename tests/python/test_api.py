@@ -593,6 +593,11 @@ class Sound(unittest.TestCase):
         np.testing.assert_array_equal(again["a"], mono["a"])
         self.assertRaises(TypeError, tlnmf.separate, y, rate, labels, fram=3)
         self.assertRaises(ValueError, tlnmf.bss_eval, np.ones((2, 9)), np.ones((2, 8)))
+        for x, why in (np.nan, "not finite"), (np.inf, "not finite"), (1e200, "too large to square"):
+            bad = np.ones((2, 9))
+            bad[1, 5] = x
+            with self.assertRaisesRegex(ValueError, f"estimate 1, sample 5, channel 0 is {why}"):
+                tlnmf.bss_eval(np.ones((2, 9)), bad, filter=1)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,17 @@ if [ "$1" = check ]; then
     cmake -S "$top" -B "$work/f" -DCMAKE_C_COMPILER="$cc" -DTLNMF_BUILD_IO=OFF \
         -DCMAKE_INSTALL_PREFIX=/usr >"$work/log" 2>&1 || fail "TLNMF_BUILD_IO=OFF alone"
     ! grep -q ORIGIN "$work/f/cmake_install.cmake" || fail "a run path in a system folder"
+    # pkg-config: with archives alone, a program also needs their libraries.
+    ! grep -q '^Libs:.* -llapacke' "$work/f/tlnmf.pc" || fail "tlnmf.pc links the libraries of the archive"
+    cmake -S "$top" -B "$work/f" -DBUILD_SHARED_LIBS=OFF >"$work/log" 2>&1 || fail "BUILD_SHARED_LIBS=OFF"
+    grep -q '^Libs:.* -llapacke' "$work/f/tlnmf.pc" || fail "tlnmf.pc lacks the libraries of the archive"
+    # Values that cannot be built.
+    ! configure i -DTLNMF_BUILD_IO=OFF -DBLAS_LIBRARY=/nonexistent/libblas.so || fail "a missing BLAS is accepted"
+    grep -q 'BLAS_LIBRARY: no such file: /nonexistent/libblas.so' "$work/log" || fail "a missing BLAS is not named"
+    if ! "$cc" --version | grep -q clang; then
+        ! configure j -DTLNMF_BUILD_IO=OFF -DTLNMF_FUZZ=ON || fail "TLNMF_FUZZ is accepted without clang"
+        grep -q 'TLNMF_FUZZ needs clang' "$work/log" || fail "TLNMF_FUZZ does not name clang"
+    fi
     # OpenMP: any case, and CMake's booleans.
     configure g -DTLNMF_BUILD_IO=OFF -DTLNMF_OPENMP=no || fail "TLNMF_OPENMP=no"
     grep -q 'Built without OpenMP' "$work/log" || fail "TLNMF_OPENMP=no uses OpenMP"

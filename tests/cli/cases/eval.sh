@@ -77,6 +77,7 @@ check "a window that cannot be scored" [ "$(sed -n '/"framewise"/,/]/p' "$out" |
     '"framewise":{"sdr":[20.0,null],' ]
 usage eval "framewise = soon is neither a number of samples nor a time such as 40ms" \
     --ref a.wav --est x.wav --framewise soon
+usage eval "framewise-hop requires framewise" --ref a.wav --est x.wav --framewise-hop 2
 
 # Standard input
 expect 0 "$table" "" bash -c 'tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav - <y.wav |
@@ -103,6 +104,7 @@ wav long.wav 8000 1 1 0 0 0 0
 wav none.wav 8000 1
 wav nan.wav 8000 2 1 0 0 nan
 wav inf.wav 8000 1 1 -inf 0 0
+wav large.wav 8000 1 1 1e200 0 0
 head -c 60 a.wav >cut.wav
 echo hello >text.wav
 : >empty.wav
@@ -113,6 +115,7 @@ input eval "long.wav: 5 samples, but a.wav has 4; cut them to the same length" \
 input eval "none.wav: holds no samples" --ref none.wav --est x.wav
 input eval "nan.wav: sample 1, channel 1 is not finite" --ref nan.wav --est x.wav
 input eval "inf.wav: sample 1, channel 0 is not finite" --ref a.wav --est inf.wav
+input eval "estimate 0, sample 1, channel 0 is too large to square: scale it" --ref a.wav --est large.wav
 input eval "cut.wav: truncated: its header announces 68 bytes, the file has 52" --ref cut.wav --est x.wav
 input eval "text.wav: unsupported audio format" \
     --ref text.wav --est x.wav

@@ -128,7 +128,7 @@ wav empty.wav 8000 1
 input separate "empty.wav: holds no samples" empty.wav -k 2 -o x
 input separate "gone.wav: No such file or directory" gone.wav -k 2 -o x
 wav silent.wav 8000 1 $(printf '0 %.0s' $(seq 500))
-input separate "silent.wav: it is silent: there is nothing to learn from" silent.wav -k 2 -o x
+input separate "silent.wav: the sound is silent: there is nothing to learn from" silent.wav -k 2 -o x
 wav nan.wav 8000 1 .1 .2 nan .4
 input separate "nan.wav: sample 2, channel 0 is not finite" nan.wav -k 2 -o x
 # An odd number of channels
@@ -308,7 +308,7 @@ absent x
 
 # ---- apply ---------------------------------------------------------------------------------------
 usage apply "missing operand: a model and a sound file or array are required (see tlnmf apply --help)" stems/model.h5
-input apply "tones.wav: its rate is 4000 Hz, the model was learnt at 5000 Hz: resample it first, or give --resample" \
+input apply "tones.wav: the rate of the sound is 4000 Hz, the model was learnt at 5000 Hz: resample it first, or give --resample" \
     again/model.h5 tones.wav -o x
 expect 0 ... ... tlnmf apply again/model.h5 tones.wav -o fast --resample
 check "stems have the model's rate" grep -q '"resampled_from": 4000' fast/summary.json

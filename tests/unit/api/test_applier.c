@@ -1,6 +1,8 @@
 /* The applier: the same H as tlnmf_apply, frame by frame, without an allocation. */
 #include "unit/api/small.h"
 
+#include "tlnmf/sound.h"
+
 enum { AM = 24, AK = 3, AN = 12 };
 
 typedef struct counted {
@@ -156,10 +158,45 @@ static void silence_and_errors(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* Every call that takes a model checks it: a NaN is named, and never passes as orthogonal. */
+static void a_NaN_in_Phi_is_refused_wherever_a_model_is_taken(void **state)
+{
+    (void)state;
+    static const char message[] = "the model's Phi is not finite at row 0, column 7";
+    double Y[AM * AN], Phi[AM * AM];
+    const int64_t shape[3] = {1, AM, AN};
+    tlnmf_data *data;
+    tlnmf_applier *applier;
+    tlnmf_record *out, *model = fit_model(Y);
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_settings *settings = new_settings(ctx, "apply", "");
+    assert_ok(ctx, tlnmf_data_from_realisations(ctx, Y, shape, &data));
+    memcpy(Phi, tlnmf_record_get_array(model, "Phi", NULL, NULL), sizeof Phi);
+    Phi[7] = NAN;
+    assert_ok(ctx, tlnmf_record_set_array(ctx, model, "Phi", Phi, 2, (int64_t[]){AM, AM}));
+    assert_int_equal(tlnmf_applier_create(ctx, model, settings, &applier), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_null(applier);
+    assert_int_equal(tlnmf_apply(ctx, model, data, settings, &out), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_int_equal(tlnmf_likelihood(ctx, model, data, settings, &out), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_int_equal(tlnmf_atoms(ctx, model, 1.0, 1, &out), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_int_equal(tlnmf_spectrogram(ctx, model, NULL, 1, 1, &out), TLNMF_ERR_DATA);
+    assert_string_equal(tlnmf_message(ctx), message);
+    assert_null(out);
+    tlnmf_data_free(data);
+    tlnmf_record_free(model);
+    tlnmf_settings_free(settings);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(same_numbers_as_apply_without_allocation),
-                                       cmocka_unit_test(quiet_frames),
-                                       cmocka_unit_test(silence_and_errors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_numbers_as_apply_without_allocation), cmocka_unit_test(quiet_frames),
+        cmocka_unit_test(silence_and_errors),
+        cmocka_unit_test(a_NaN_in_Phi_is_refused_wherever_a_model_is_taken)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

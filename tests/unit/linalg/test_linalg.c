@@ -222,6 +222,8 @@ static void fixed_transforms_are_orthogonal(void **state)
             free(Phi);
             free(scratch);
         }
+    double not_a_number[4] = {NAN, 0.0, 0.0, 1.0}, scratch_of_it[4]; /* its last row has norm 1 */
+    assert_true(isnan(tl_orthogonality(2, not_a_number, scratch_of_it)));
     double Phi[4];
     assert_int_equal(tl_fixed_transform(ctx, TL_TRANSFORM_RANDOM, 2, Phi), TLNMF_ERR_OPTION);
     assert_int_equal(tl_fixed_transform(ctx, TL_TRANSFORM_DCT, 0, Phi), TLNMF_ERR_SHAPE);

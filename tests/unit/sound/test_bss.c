@@ -210,6 +210,12 @@ static void windows_are_scored_separately(void **state)
         }
         tlnmf_record_free(scores);
     }
+    settings.framewise = 0;
+    assert_int_equal(
+        tlnmf_score(ctx, reference, estimate, (int64_t[]){2, 60, 1}, &settings, &scores),
+        TLNMF_ERR_OPTION);
+    assert_string_equal(tlnmf_message(ctx), "framewise-hop requires framewise");
+    settings.framewise_hop = 0;
     assert_int_equal(tlnmf_score(ctx, reference, estimate, (int64_t[]){2, (int64_t)1 << 62, 7},
                                  &settings, &scores),
                      TLNMF_ERR_TOO_LARGE);
@@ -387,6 +393,44 @@ static void singular_references(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* A NaN must not become a perfect score. */
+static void samples_that_are_not_finite_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        double x;
+        bool is_estimate;
+        const char *message;
+    } cases[] = {
+        {NAN, true, "estimate 1, sample 5, channel 1 is not finite"},
+        {NAN, false, "reference 1, sample 5, channel 1 is not finite"},
+        {-INFINITY, true, "estimate 1, sample 5, channel 1 is not finite"},
+        {1e200, true, "estimate 1, sample 5, channel 1 is too large to square: scale it"},
+        {-1e200, false, "reference 1, sample 5, channel 1 is too large to square: scale it"}};
+    enum { LENGTH = 40, CHANNELS = 2, COUNT = 2 * LENGTH * CHANNELS };
+    const int64_t shape[3] = {2, LENGTH, CHANNELS}, bad = (LENGTH + 5) * CHANNELS + 1;
+    tlnmf_ctx *ctx = new_ctx();
+    uint64_t seed = 3;
+    double reference[COUNT], estimate[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        reference[i] = estimate[i] = next_number(&seed);
+    tl_settings settings = defaults_of(TL_TASK_SCORE);
+    settings.filter = 4;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tlnmf_record *scores;
+        double *x = cases[i].is_estimate ? &estimate[bad] : &reference[bad], was = *x;
+        *x = cases[i].x;
+        for (settings.images = 0; settings.images < 2; settings.images++) {
+            assert_int_equal(tlnmf_score(ctx, reference, estimate, shape, &settings, &scores),
+                             TLNMF_ERR_DATA);
+            assert_string_equal(tlnmf_message(ctx), cases[i].message);
+            assert_null(scores);
+        }
+        *x = was;
+    }
+    tlnmf_ctx_free(ctx);
+}
+
 static void one_sample_is_enough(void **state)
 {
     (void)state;
@@ -458,6 +502,15 @@ static int stop_there(const tlnmf_record *progress, void *user)
     return done > s->after;
 }
 
+/* Whether the table of results explains this stage of the progress. */
+static bool is_explained(const char *stage)
+{
+    for (size_t i = 0; tlnmf_result_name(i) != NULL; i++)
+        if (strcmp(tlnmf_result_name(i), "stage") == 0)
+            return strstr(tlnmf_result_help(i), stage) != NULL;
+    return false;
+}
+
 static void scoring_reports_and_stops(void **state)
 {
     (void)state;
@@ -485,6 +538,7 @@ static void scoring_reports_and_stops(void **state)
         assert_string_equal(tlnmf_message(ctx), "stopped while the scores were being computed");
         assert_null(scores);
         assert_true(s.reports > 1 && !s.backwards && s.last < 1.0);
+        assert_true(is_explained(cases[i].stage));
         tlnmf_settings_free(settings);
         tlnmf_ctx_free(ctx);
     }
@@ -503,6 +557,7 @@ int main(void)
         cmocka_unit_test(no_permutation_keeps_the_order),
         cmocka_unit_test(silence_is_reported),
         cmocka_unit_test(singular_references),
+        cmocka_unit_test(samples_that_are_not_finite_are_refused),
         cmocka_unit_test(one_sample_is_enough),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(scoring_reports_and_stops),

@@ -352,11 +352,12 @@ static void bad_input_is_refused(void **state)
     arrays a = {.x = x, .channels = 1};
     tl_sound sound = {LENGTH, 1, read_array, &a};
     tl_learn_options opt = note_options(), bad = opt;
-    refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_DATA, "silent");
+    refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_DATA, "the sound is silent");
     x[700] = NAN; /* bad data, not a callback that failed */
     refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_DATA, "sample 700, channel 0 is not finite");
     x[700] = 1e200;
-    refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_DATA, "too large");
+    refuse(ctx, &sound, NULL, &opt, TLNMF_ERR_DATA,
+           "the sound has samples that are too large to square");
     x[700] = 1.0;
     bad.sources = 60;
     bad.set.learn_frames = 50;

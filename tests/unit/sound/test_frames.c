@@ -174,6 +174,11 @@ static void lossy_framings_are_refused(void **state)
     assert_int_equal(tlnmf_frames_analyse(ctx, &f, x, 0, Y), TLNMF_ERR_SHAPE);
     assert_int_equal(tlnmf_frames_analyse(ctx, &f, x, INT64_MAX, Y), TLNMF_ERR_SHAPE);
     assert_int_equal(tlnmf_frames_count(ctx, &f, INT64_MAX, &N), TLNMF_ERR_TOO_LARGE);
+    assert_int_equal(tlnmf_frames_count(ctx, &f, INT64_MIN, &N), TLNMF_ERR_SHAPE);
+    assert_int_equal(tlnmf_frames_count(ctx, &f, -1, &N), TLNMF_ERR_SHAPE);
+    assert_string_equal(tlnmf_message(ctx), "length = -1 samples: it must not be negative");
+    assert_ok(ctx, tlnmf_frames_count(ctx, &f, 0, &N));
+    assert_int_equal(N, 0);
     tlnmf_sound *sound;
     assert_int_equal(tlnmf_sound_from_array(ctx, x, INT64_MAX, 2, 8000.0, &sound), TLNMF_ERR_SHAPE);
     f.taper = NAN;

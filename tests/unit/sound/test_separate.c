@@ -281,6 +281,58 @@ static void a_floor_too_small_for_the_frames_is_refused(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+static int stop_after_a_quarter(const tlnmf_record *progress, void *user)
+{
+    (void)user;
+    return tlnmf_record_get_real(progress, "done") > 0.25;
+}
+
+/* A stopped run says how far every stem is valid; the array after it is unchanged. */
+static void a_stopped_separation_says_what_was_written(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 200000, CHANNELS = 2 };
+    const double untouched = -7.0; /* no stem has this value */
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_sound *sound, *whole;
+    tlnmf_settings *settings;
+    tlnmf_record *model, *report;
+    double *x = new_doubles(SAMPLES * CHANNELS), *stems = new_doubles(2 * SAMPLES * CHANNELS);
+    for (int i = 0; i < SAMPLES * CHANNELS; i++)
+        x[i] = sin(0.3 * i);
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, 2000, CHANNELS, 1000.0, &sound));
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, SAMPLES, CHANNELS, 1000.0, &whole));
+    assert_ok(ctx, tlnmf_settings_create(ctx, "learn", &settings));
+    assert_ok(ctx, tlnmf_settings_set_all(ctx, settings, "k=2 transform=dct method=nmf frame=64"));
+    assert_ok(ctx, tlnmf_learn_sources(ctx, sound, settings, &model));
+    tlnmf_settings_free(settings);
+    assert_ok(ctx, tlnmf_settings_create(ctx, "separate", &settings));
+    for (int stopped = 0; stopped < 2; stopped++) {
+        for (int i = 0; i < 2 * SAMPLES * CHANNELS; i++)
+            stems[i] = untouched;
+        tlnmf_ctx_set_progress(ctx, stopped ? stop_after_a_quarter : NULL, NULL);
+        ctx->monitor->every = 0.0; /* every poll reports, however fast the machine is */
+        assert_ok(ctx, tlnmf_separate_array(ctx, model, whole, settings, stems, &report));
+        int64_t written = tlnmf_record_get_integer(report, "written");
+        assert_string_equal(tlnmf_record_get_text(report, "outcome"),
+                            stopped ? "cancelled" : "iterations");
+        assert_true(stopped ? written > 0 && written < SAMPLES : written == SAMPLES);
+        for (int stem = 0; stem < 2; stem++)
+            for (int64_t i = 0; i < SAMPLES * CHANNELS; i++) {
+                double value = stems[stem * SAMPLES * CHANNELS + i];
+                assert_int_equal(value == untouched, i >= written * CHANNELS);
+            }
+        tlnmf_record_free(report);
+    }
+    tlnmf_settings_free(settings);
+    tlnmf_record_free(model);
+    tlnmf_sound_free(whole);
+    tlnmf_sound_free(sound);
+    free(stems);
+    free(x);
+    tlnmf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +344,7 @@ int main(void)
         cmocka_unit_test(a_subset_of_frames_is_enough),
         cmocka_unit_test(small_sounds_work),
         cmocka_unit_test(a_floor_too_small_for_the_frames_is_refused),
+        cmocka_unit_test(a_stopped_separation_says_what_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
