@@ -239,6 +239,19 @@ static int set_up_power(const cli_call *call, const plan *p)
                      NULL);
 }
 
+/* Signals whose squares are V would need another start than powers V. */
+static int inherit_powers(const cli_call *call, const tlnmf_record *model)
+{
+    const char *kind = tlnmf_record_get_text(model, "given.input"), *here = cli_asked.input.kind;
+    bool differs = here != NULL && strcmp(here, "auto") != 0 && strcmp(here, "power") != 0;
+    if (kind != NULL && strcmp(kind, "power") == 0 && differs)
+        return cli_fail(call->command, EXIT_USAGE,
+                        "%s was fitted to powers, but --input is %s: omit --input to read %s as "
+                        "powers, or start from its arrays with --init-w and --init-h",
+                        arg.init.path, here, call->operands[0]);
+    return cli_inherit_powers(call, model, call->operands[0]);
+}
+
 /* Reads -k and the model of --init into the settings. */
 static int read_model_options(cli_call *call, plan *p)
 {
@@ -253,7 +266,8 @@ static int read_model_options(cli_call *call, plan *p)
     if (tlnmf_settings_get_integer(call->settings, "k") == 0 && call->operand_count == 1)
         return cli_fail(call->command, EXIT_USAGE,
                         "missing required option -k (number of components)");
-    return EXIT_DONE;
+    return arg.init.model != NULL && call->operand_count == 1 ? inherit_powers(call, arg.init.model)
+                                                              : EXIT_DONE;
 }
 
 /* Refuses --split frames with options that need all frames in one process. */
@@ -278,12 +292,12 @@ static int set_up(cli_call *call, plan *p)
     p->output = cli_asked.output != NULL ? cli_asked.output : p->is_jd ? "phi.h5" : "model.h5";
     if (arg.no_model != NULL)
         p->output = NULL;
-    p->input = cli_asked.input;
-    p->input.spec = call->operands[0];
-    p->input.expects_data = !p->is_jd;
     arg.init.phi = cli_asked.init_phi != NULL ? cli_asked.init_phi : call->transform_file;
     if (!p->is_jd)
         TRY(read_model_options(call, p));
+    p->input = cli_asked.input;
+    p->input.spec = call->operands[0];
+    p->input.expects_data = !p->is_jd;
     if (cli_asked.rank_reduce != NULL)
         TRY(cli_check(call,
                       tlnmf_settings_set_text(

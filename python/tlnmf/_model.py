@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arrays import Real, address, as_real, int64
 from ._call import Call, Callback
-from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
+from ._data import Data, as_covariances, data_of, start_of
 from ._errors import DataError, warn_of_limit
 from ._html import applied_html, excess_of, limits_of, outcome_of, starts_of, table_html
 from ._library import core, io, plain
@@ -18,7 +18,7 @@ from ._page import Page, report
 from ._progress import Progress
 from ._ranks import choose, data_with_realisations, is_several, note, rank_table
 from ._record import Record, record_of, set_values
-from ._starts import resolve
+from ._starts import powers_of, resolve
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -205,8 +205,8 @@ def fit(
         as the transform, and a floor of 1e-6 of the mean of V.
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay. The options k,
-        eps and method default to those of a model or estimator. If several k are compared, a model
-        gives Phi, eps and method.
+        eps and method default to those of a model or estimator, and so do input and dof if it was
+        fitted to powers. If several k are compared, a model gives Phi, eps and method.
     starts : int or "auto", optional
         The number of random starts; the best result is kept. "auto" runs 4 starts at a time until
         three have found the best minimum, at most 50. The default is "auto" for small problems (at
@@ -238,8 +238,7 @@ def fit(
                    input=input, axes=axes, dof=dof)  # fmt: skip
     if starts is not None:
         options["starts"] = starts
-    power = input == "power" or (isinstance(Y, Data) and bool(Y.dof))
-    k, given, options = resolve(k, start, options, power, is_several(k))
+    k, given, options = resolve(k, start, options, Y, reading, is_several(k))
     if is_several(k):
         data = data_with_realisations(Y, covariances, **reading)
         ranks, options = choose(call, data, k, given, options)
@@ -410,10 +409,8 @@ def apply(
     (2, 4)
     """
     record, call = record_of(model), Call()
-    if input == "auto" and record.get("given.input") == "power" and not isinstance(Y, Data):
-        input = "power"
-    if input == "power" and dof is None:
-        dof = int(record.get("given.dof") or POWER_DOF)
+    powers = powers_of(record, Y, input, dof)
+    input, dof = powers["input"], powers["dof"]
     if input == "power" and not np.array_equal(record["Phi"], np.eye(len(record["Phi"]))):
         raise TypeError('input="power" requires a model whose transform is the identity')
     data = data_of(Y, covariances, weights=weights, mask=mask, missing=missing, block=block,

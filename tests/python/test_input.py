@@ -192,6 +192,20 @@ class Power(unittest.TestCase):
         self.assertRaises(TypeError, tlnmf.fit, V, 2, dof=2)
         self.assertRaises(ValueError, tlnmf.fit, V, 2, input="power", dof=1.5)
 
+    def test_continuing_a_model_of_powers(self):
+        model = tlnmf.fit(self.V, k=2, input="power", dof=4, J=3)
+        wanted = tlnmf.fit(self.V, start=model, input="power", dof=4)
+        again = tlnmf.fit(self.V, start=model)
+        self.assertEqual((again.C, again["given.input"], again["given.dof"]), (wanted.C, "power", "4"))
+        self.assertEqual(tlnmf.fit(self.V, start=model, input="power")["given.dof"], "4")
+        self.assertEqual(tlnmf.fit(self.V, start=model, dof=6)["given.dof"], "6")
+        V = np.tile(self.V, 2)
+        self.assertEqual(tlnmf.compare_ranks(V, "1:2", start=model).rank_realisations, 4)
+        for Y, options in ((self.V, {"input": "data"}), (tlnmf.Data(self.V), {})):
+            with self.assertRaisesRegex(TypeError, 'fitted to powers: pass Y with input="power"'):
+                tlnmf.fit(Y, start=model, **options)
+        tlnmf.fit(self.V, start={"W": model.W, "H": model.H}, k=2, J=2)
+
     def test_symmetric_rows_are_scored_as_powers(self):
         model = tlnmf.ISNMF(2, random_state=0).fit(self.V.T)
         same = model.score_samples(self.V.T[[0, 0]])
