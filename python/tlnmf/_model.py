@@ -18,7 +18,7 @@ from ._page import Page, report
 from ._progress import Progress
 from ._ranks import choose, data_with_realisations, is_several, note, rank_table
 from ._record import Record, record_of, set_values
-from ._starts import powers_of, resolve
+from ._starts import fitting, powers_of, resolve
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -206,7 +206,9 @@ def fit(
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay. The options k,
         eps and method default to those of a model or estimator, and so do input and dof if it was
-        fitted to powers. If several k are compared, a model gives Phi, eps and method.
+        fitted to powers. W and H of a model with another k, and H of a model with another number of
+        frames, are not used, with a UserWarning. If several k are compared, a model gives Phi, eps
+        and method.
     starts : int or "auto", optional
         The number of random starts; the best result is kept. "auto" runs 4 starts at a time until
         three have found the best minimum, at most 50. The default is "auto" for small problems (at
@@ -245,6 +247,7 @@ def fit(
         k = ranks["k"]
     else:
         data = data_of(Y, covariances, **reading)
+    given = fitting(given, k, data.N)
     settings = call.settings("fit", {"k": k, **options}, "fit")
     if starts is None:
         usual = call.usual_starts(data, settings, given)

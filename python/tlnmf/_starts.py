@@ -7,6 +7,7 @@ import numpy as np
 
 from ._arrays import as_real
 from ._data import POWER_DOF, Data, start_of
+from ._errors import warn
 from ._record import Record
 
 POWER_FLOOR = 1e-6  # of the mean of V; docs/measurements/constants.md says why
@@ -80,6 +81,22 @@ def inherit(start: Optional[Record], k: Any, options: Dict[str, Any]) -> Tuple[A
     if k is None and "W" in start:
         k = int(start["W"].shape[1])
     return k, {**found, **given}
+
+
+def fitting(start: Optional[Record], k: Any, N: int) -> Optional[Record]:
+    """A model without W and H of another k, or H of another number of frames, as with `--init`.
+    Such arrays that the caller passes are refused later."""
+    if start is None or "method" not in start or "W" not in start or "Phi" not in start:
+        return start
+    W, H = start["W"], start.get("H")
+    if W.shape[1] != k:
+        warn(f"W and H of the start are not used: its k is {W.shape[1]}, not {k}", UserWarning)
+        return Record.of({"Phi": start["Phi"]})
+    if H is not None and H.shape[1] != N:
+        words = f"it has {H.shape[1]} frames, the data have {N}"
+        warn(f"H of the start is not used: {words}", UserWarning)
+        return Record.of({"Phi": start["Phi"], "W": W})
+    return start
 
 
 def only_Phi(start: Optional[Record]) -> Optional[Record]:

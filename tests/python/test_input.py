@@ -259,6 +259,22 @@ class Starts(unittest.TestCase):
         fitted = tlnmf.TLNMF(3, start=model, J=2).fit(Y.transpose(0, 2, 1))
         self.assertLessEqual(fitted.model_.C, tlnmf.fit(Y, k=3, method="tl", J=2).C)
 
+    def test_a_model_with_another_k_or_number_of_frames(self):
+        model = tlnmf.fit(Y, k=3, method="jd", eps=1e-3)
+        with self.assertWarnsRegex(UserWarning, "W and H of the start are not used: its k is 3, not 4"):
+            more = tlnmf.fit(Y, k=4, start=model)
+        self.assertEqual(more.C, tlnmf.fit(Y, k=4, start={"Phi": model.Phi}, method="jd", eps=1e-3).C)
+        N = Y.shape[-1]
+        words = f"H of the start is not used: it has {N} frames, the data have {N - 5}"
+        with self.assertWarnsRegex(UserWarning, words):
+            fewer = tlnmf.fit(Y[..., :-5], start=model)
+        self.assertEqual((fewer.K, fewer.N), (3, N - 5))
+        X = Y.transpose(0, 2, 1)
+        with self.assertWarns(UserWarning):
+            tlnmf.TLNMF(2, start=model, J=2, certify=False).fit(X)
+        with self.assertRaisesRegex(tlnmf.ShapeError, "W has the shape"):
+            tlnmf.fit(Y, k=4, start={"W": model.W})
+
     def test_a_matrix_is_not_a_start(self):
         words = r'start=\{"Phi": Phi\}, or as transform=Phi'
         self.assertRaisesRegex(TypeError, words, tlnmf.fit, Y, k=2, start=np.eye(6))
