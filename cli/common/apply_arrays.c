@@ -94,9 +94,8 @@ static void print(FILE *out, const apply_work *w)
            own = tlnmf_record_get_real(a, "model_I_per_entry"),
            excess = tlnmf_record_get_real(a, "excess");
     bool own_data = tlnmf_record_get_integer(a, "own_data") == 1;
-    fprintf(out, "model fits: %s\n",
-            own_data ? "these are its own data; the output has the H of the model"
-                     : tlnmf_record_get_text(a, "fits"));
+    fprintf(out, "model fits: %s%s\n", tlnmf_record_get_text(a, "fits"),
+            own_data ? "; the output has the H of the model" : "");
     fprintf(out, "  I per entry   %.6g here", here);
     if (isfinite(own))
         fprintf(out, ", %.6g on the model's own data", own);

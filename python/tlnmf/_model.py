@@ -100,7 +100,7 @@ class Applied(Record):
         >>> import tlnmf
         >>> Y = tlnmf.simulate.gcm(s=20, m=6, n=20, kbar=2).Y
         >>> tlnmf.apply(tlnmf.fit(Y, k=2), Y)  # doctest: +ELLIPSIS
-        <Applied: fits = 'about as well as its own data'; I_per_entry = 0.0...; H, C, ...>
+        <Applied: fits = 'these are its own data'; I_per_entry = 0.0...; H, C, ...>
         """
         parts, shown = [f"fits = {self.get('fits')!r}"], {"fits"}
         if np.isfinite(self.get("I_per_entry", np.nan)):
@@ -400,8 +400,8 @@ def apply(
     Applied
         A record with H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
         `fits` says whether the model fits these data: "about as well as its own data", "worse than
-        its own data", "no: these data are different", or "cannot tell: " and the reason. It
-        compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
+        its own data", "no: these data are different", "cannot tell: " and the reason, or "these are
+        its own data", if H is that of the fit. It compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
 
     Examples
     --------
