@@ -144,8 +144,22 @@ static bool is_missing(span cell)
 }
 
 static bool is_word(span cell)
+/* (1.5e+00-2j), as NumPy writes complex numbers, or 1.5-2i. */
+static bool is_complex(span cell)
 {
-    return !is_number(cell) && !is_missing(cell);
+    if (cell.end - cell.at > 2 && *cell.at == '(' && cell.end[-1] == ')')
+        cell = (span){cell.at + 1, cell.end - 1};
+    if (cell.at == cell.end || !strchr("iIjJ", cell.end[-1]))
+        return false;
+    for (const char *c = cell.at + 1; c < cell.end; c++)
+        if ((*c == '+' || *c == '-') && is_number((span){cell.at, c}) &&
+            is_number((span){c, cell.end - 1}))
+            return true;
+    return false;
+}
+
+{
+    return !is_number(cell) && !is_missing(cell) && !is_complex(cell);
 }
 
 /* ---- layout of the table ------------------------------------------------------------------ */
@@ -427,6 +441,8 @@ static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
                    t->name, (long long)r->line, where, length, cell.at,
                    first ? "; if the line is a header, use --header yes" : advice,
                    first ? "" : ". If the value is missing, empty the cell and use --missing");
+    if (is_complex(cell))
+        return io_fail(t->ctx, TLNMF_ERR_INPUT, IO_COMPLEX, t->name, "the table");
 }
 
 /* Records where the first missing value is. */
