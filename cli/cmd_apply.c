@@ -103,9 +103,10 @@ static int apply_to_sound(cli_call *call, tlnmf_record *model)
 
 static int apply_to_array(cli_call *call, const tlnmf_record *model)
 {
-    cli_input input = cli_asked.input;
     if (!tlnmf_record_has(model, "eps"))
         return cli_fail(call->command, EXIT_INPUT, "%s: the model has no eps", call->operands[0]);
+    TRY(cli_inherit_powers(call, model, call->operands[1]));
+    cli_input input = cli_asked.input;
     input.spec = call->operands[1];
     input.expects_data = true;
     TRY(cli_check_reading(call, &input));

@@ -118,6 +118,18 @@ static int prepare(cli_call *call, plan *p)
     return cli_check_memory(call, bytes);
 }
 
+/* The library names an option as its callers write it; the program's begins with --. */
+static int check_fit(const cli_call *call, tlnmf_error error)
+{
+    static const char option[] = "rank-reduce=";
+    const char *message = tlnmf_message(call->ctx);
+    const char *at = error == TLNMF_ERR_DATA ? strstr(message, option) : NULL;
+    if (at == NULL)
+        return cli_check(call, error, NULL);
+    return cli_fail(call->command, EXIT_INPUT, "%.*s--rank-reduce %s", (int)(at - message), message,
+                    at + strlen(option));
+}
+
 /* Fits within --max-seconds, of which reading and a comparison of several k have used a part. The
  * model records the option as it was given. */
 static int fit_in_time(const cli_call *call, plan *p)
@@ -126,10 +138,8 @@ static int fit_in_time(const cli_call *call, plan *p)
     tlnmf_settings *rest;
     int code = cli_agree(cli_check(call, cli_limit_seconds(call, 1.0, &rest), NULL));
     if (code == EXIT_DONE)
-        code = cli_check(call,
-                         (p->is_jd ? tlnmf_diagonalise : tlnmf_fit)(call->ctx, p->data, rest,
-                                                                    p->start, &p->model),
-                         NULL);
+        code = check_fit(call, (p->is_jd ? tlnmf_diagonalise : tlnmf_fit)(call->ctx, p->data, rest,
+                                                                          p->start, &p->model));
     if (code == EXIT_DONE)
         code =
             cli_check(call,
@@ -241,6 +251,19 @@ static int set_up_power(const cli_call *call, const plan *p)
                      NULL);
 }
 
+/* Signals whose squares are V would need another start than powers V. */
+static int inherit_powers(const cli_call *call, const tlnmf_record *model)
+{
+    const char *kind = tlnmf_record_get_text(model, "given.input"), *here = cli_asked.input.kind;
+    bool differs = here != NULL && strcmp(here, "auto") != 0 && strcmp(here, "power") != 0;
+    if (kind != NULL && strcmp(kind, "power") == 0 && differs)
+        return cli_fail(call->command, EXIT_USAGE,
+                        "%s was fitted to powers, but --input is %s: omit --input to read %s as "
+                        "powers, or start from its arrays with --init-w and --init-h",
+                        arg.init.path, here, call->operands[0]);
+    return cli_inherit_powers(call, model, call->operands[0]);
+}
+
 /* Reads -k and the model of --init into the settings. */
 static int read_model_options(cli_call *call, plan *p)
 {
@@ -255,7 +278,8 @@ static int read_model_options(cli_call *call, plan *p)
     if (tlnmf_settings_get_integer(call->settings, "k") == 0 && call->operand_count == 1)
         return cli_fail(call->command, EXIT_USAGE,
                         "missing required option -k (number of components)");
-    return EXIT_DONE;
+    return arg.init.model != NULL && call->operand_count == 1 ? inherit_powers(call, arg.init.model)
+                                                              : EXIT_DONE;
 }
 
 /* Refuses --split frames with options that need all frames in one process. */
@@ -280,12 +304,12 @@ static int set_up(cli_call *call, plan *p)
     p->output = cli_asked.output != NULL ? cli_asked.output : p->is_jd ? "phi.h5" : "model.h5";
     if (arg.no_model != NULL)
         p->output = NULL;
-    p->input = cli_asked.input;
-    p->input.spec = call->operands[0];
-    p->input.expects_data = !p->is_jd;
     arg.init.phi = cli_asked.init_phi != NULL ? cli_asked.init_phi : call->transform_file;
     if (!p->is_jd)
         TRY(read_model_options(call, p));
+    p->input = cli_asked.input;
+    p->input.spec = call->operands[0];
+    p->input.expects_data = !p->is_jd;
     if (cli_asked.rank_reduce != NULL)
         TRY(cli_check(call,
                       tlnmf_settings_set_text(

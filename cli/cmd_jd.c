@@ -18,13 +18,13 @@ const cli_command cli_jd = {
     .usage = "jd COVARIANCES [options]",
     .purpose = "joint diagonalisation: the orthogonal Phi that minimises L",
     .task = "jd",
-    .shared = " input missing weights header index columns drop force json explain strict "
+    .shared = " input axes missing weights header index columns drop force json explain strict "
               "checkpoint "
               "every iterate-after resume split q v ",
-    .first =
-        " input missing weights eps whiten starts seed o force json max-seconds device resume ",
+    .first = " input axes missing weights eps whiten starts seed o force json max-seconds device "
+             "resume ",
     .examples = "  tlnmf jd covs.npy --eps 1e-8 -o phi.h5\n"
-                "  tlnmf jd data.npy --input data --starts 10\n"
+                "  tlnmf jd epochs.npy --axes trials,channels,time\n"
                 "  tlnmf jd covs.npy --whiten -o unmixing.mat\n"
                 "  tlnmf jd average_reference.npy --whiten --rank-reduce auto\n",
     .options = options,

@@ -20,15 +20,16 @@ typedef struct table {
     char separator;
     io_table_words words;
     bool header, index;
-    const char *first; /* where the first line starts */
-    span head;         /* the header line, if there is one */
-    bool *skip;        /* for each column of the file: whether it is omitted */
-    int64_t omitted;   /* columns, without the index */
-    bool counts;       /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
-    bool counts_too;   /* so is the first line, but it is read as data */
-    bool names;        /* the index consists of texts; if it has a number or no text, it is data */
-    bool ids;          /* the first column is called id: an index if its numbers increase */
-    bool commas;       /* there are decimal commas */
+    const char *first;           /* where the first line starts */
+    span head;                   /* the header line, if there is one */
+    bool *skip;                  /* for each column of the file: whether it is omitted */
+    int64_t omitted;             /* columns, without the index */
+    char omits[IO_COLUMNS_TEXT]; /* their names */
+    bool counts;                 /* the header is 0, 1, 2, .. or 1, 2, 3, .. */
+    bool counts_too;             /* so is the first line, but it is read as data */
+    bool names;  /* the index consists of texts; if it has a number or no text, it is data */
+    bool ids;    /* the first column is called id: an index if its numbers increase */
+    bool commas; /* there are decimal commas */
     tlnmf_ctx *ctx;
 } table;
 
@@ -143,9 +144,23 @@ static bool is_missing(span cell)
            io_span_is(cell, "null") || io_span_is(cell, "nan");
 }
 
+/* (1.5e+00-2j), as NumPy writes complex numbers, or 1.5-2i. */
+static bool is_complex(span cell)
+{
+    if (cell.end - cell.at > 2 && *cell.at == '(' && cell.end[-1] == ')')
+        cell = (span){cell.at + 1, cell.end - 1};
+    if (cell.at == cell.end || !strchr("iIjJ", cell.end[-1]))
+        return false;
+    for (const char *c = cell.at + 1; c < cell.end; c++)
+        if ((*c == '+' || *c == '-') && is_number((span){cell.at, c}) &&
+            is_number((span){c, cell.end - 1}))
+            return true;
+    return false;
+}
+
 static bool is_word(span cell)
 {
-    return !is_number(cell) && !is_missing(cell);
+    return !is_number(cell) && !is_missing(cell) && !is_complex(cell);
 }
 
 /* ---- layout of the table ------------------------------------------------------------------ */
@@ -380,11 +395,16 @@ static bool choose_columns(table *t, int64_t dim[2])
     if (ok && t->index)
         t->skip[0] = true;
     ok = ok && io_columns_choose(t->ctx, t->name, &t->words, count, names, t->skip);
-    free(names);
     for (int64_t i = 0; ok && i < count; i++)
         dim[1] -= t->skip[i];
     t->index = ok && t->index && t->skip[0]; /* the option `columns` may name it */
     t->omitted = count - dim[1] - t->index;
+    if (ok) {
+        t->skip[0] = t->skip[0] && !t->index; /* the note names the index column elsewhere */
+        io_columns_list(count, names, t->skip, t->omits, sizeof t->omits);
+        t->skip[0] = t->skip[0] || t->index;
+    }
+    free(names);
     return ok && (dim[1] > 0 || io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: no column is left", t->name));
 }
 
@@ -421,6 +441,8 @@ static bool bad_cell(const table *t, const row *r, int64_t column, span cell)
     int length = cell.end - cell.at > 40 ? 40 : (int)(cell.end - cell.at);
     span name = name_of(t, column, count_cells(r->text, t->separator));
     bool first = may_be_header(t, r);
+    if (is_complex(cell))
+        return io_fail(t->ctx, TLNMF_ERR_INPUT, IO_COMPLEX, t->name, "the table");
     name_column(name, column, where, sizeof where);
     io_column_advise(&t->words, name, column, advice, sizeof advice);
     return io_fail(t->ctx, TLNMF_ERR_INPUT, "%s: line %lld, %s is not a number: \"%.*s\"%s%s",
@@ -486,7 +508,7 @@ static bool tell(tlnmf_ctx *ctx, const table *t, const int64_t dim[2], const dou
                           : t->separator == ';' ? "semicolons"
                           : t->separator == ',' ? "commas"
                                                 : "spaces";
-    char note[384];
+    char note[640];
     size_t used = (size_t)snprintf(
         note, sizeof note, "text, %lld x %lld numbers between %s%s%s%s%s%s%s", (long long)dim[0],
         (long long)dim[1], between, t->commas ? ", with decimal commas" : "",
@@ -495,9 +517,9 @@ static bool tell(tlnmf_ctx *ctx, const table *t, const int64_t dim[2], const dou
         t->counts ? " (it counts the columns; :no-header keeps it)" : "",
         t->header && t->index ? ", " : "", t->index ? "the first column, an index" : "");
     if (t->omitted)
-        used += (size_t)snprintf(note + used, sizeof note - used, "%s%lld column%s",
+        used += (size_t)snprintf(note + used, sizeof note - used, "%s%lld column%s (%s)",
                                  t->header || t->index ? ", " : "", (long long)t->omitted,
-                                 t->omitted == 1 ? "" : "s");
+                                 t->omitted == 1 ? "" : "s", t->omits);
     if (t->counts_too && !t->header && t->words.header == IO_ANSWER_AUTO)
         used += (size_t)snprintf(
             note + used, sizeof note - used,

@@ -33,6 +33,12 @@ bool io_is_label_name(io_span name);
 bool io_columns_choose(tlnmf_ctx *ctx, const char *file, const io_table_words *words, int64_t count,
                        const io_span *names, bool *skip);
 
+/* Lists the first columns of a table: "time, label and 3 more". `only` marks the columns, which
+ * have their numbers from 1 if they have no name; NULL: all that have a name. */
+enum { IO_COLUMNS_TEXT = 256 };
+void io_columns_list(int64_t count, const io_span *names, const bool *only_or_null, char *text,
+                     size_t size);
+
 /* How to omit a column that holds text: ". Use --drop NAME to ..", or "" with the option `columns`.
  * The column has its number from 1 and a name or an empty one. */
 void io_column_advise(const io_table_words *words, io_span name, int64_t column, char *text,

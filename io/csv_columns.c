@@ -128,26 +128,34 @@ static marked mark(io_span wanted, int64_t count, const io_span *names, bool val
     return mark_one(value, &marks[(int64_t)number - 1]);
 }
 
-/* "time, label": the first names of a table. */
-static void list(int64_t count, const io_span *names, char *text, size_t size)
+void io_columns_list(int64_t count, const io_span *names, const bool *only, char *text, size_t size)
 {
-    enum { FEW = 8 };
+    enum { FEW = 8, LONGEST = 24 };
     size_t used = 0;
-    int shown = 0;
+    int64_t listed = 0;
     text[0] = '\0';
-    for (int64_t i = 0; i < count && used < size && shown < FEW; i++)
-        if (names[i].at < names[i].end) {
-            int length = names[i].end - names[i].at > 24 ? 24 : (int)(names[i].end - names[i].at);
-            used += (size_t)snprintf(text + used, size - used, "%s%.*s", shown++ ? ", " : "",
-                                     length, names[i].at);
-        }
+    for (int64_t i = 0; i < count && used < size; i++) {
+        const int64_t length = names[i].end - names[i].at;
+        const char *comma = listed > 0 ? ", " : "";
+        if (only == NULL ? length == 0 : !only[i])
+            continue;
+        if (listed++ >= FEW)
+            continue;
+        used +=
+            (size_t)(length > 0
+                         ? snprintf(text + used, size - used, "%s%.*s", comma,
+                                    (int)(length < LONGEST ? length : LONGEST), names[i].at)
+                         : snprintf(text + used, size - used, "%s%lld", comma, (long long)i + 1));
+    }
+    if (listed > FEW && used < size)
+        snprintf(text + used, size - used, " and %lld more", (long long)listed - FEW);
 }
 
 /* Marks all columns that a list names. A column to read may be named only once. */
 static bool mark_list(tlnmf_ctx *ctx, const char *file, const char *wanted, int64_t count,
                       const io_span *names, bool value, bool *marks)
 {
-    char have[256];
+    char have[IO_COLUMNS_TEXT];
     while (*wanted) {
         size_t length = strcspn(wanted, ",");
         int shown = (int)(length > 40 ? 40 : length);
@@ -157,7 +165,7 @@ static bool mark_list(tlnmf_ctx *ctx, const char *file, const char *wanted, int6
                            "%s: --columns names the column \"%.*s\" twice; name each column once",
                            file, shown, wanted);
         if (found == MARKED_NONE) {
-            list(count, names, have, sizeof have);
+            io_columns_list(count, names, NULL, have, sizeof have);
             return io_fail(ctx, TLNMF_ERR_INPUT, "%s: no column \"%.*s\"; it has %lld column%s%s%s",
                            file, shown, wanted, (long long)count, count == 1 ? "" : "s",
                            have[0] ? ": " : "", have);

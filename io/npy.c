@@ -125,9 +125,10 @@ static bool scan_type(scanner *s, io_npy_header *h)
             h->size = known[i][1] - '0';
             return true;
         }
-    if (code[0] == 'c') {
-        h->kind = 'c';
-        return io_fail(s->ctx, TLNMF_ERR_INPUT, IO_COMPLEX, s->name, "the array");
+    if (strcmp(code, "c8") == 0 || strcmp(code, "c16") == 0 || strcmp(code, "c32") == 0) {
+        h->kind = 'c'; /* listed, but not read */
+        h->size = (int)strtol(code + 1, NULL, 10);
+        return true;
     }
     return io_fail(s->ctx, TLNMF_ERR_INPUT,
                    "%s: dtype '%s' is %s (supported: f2-f8, i1-i8, u1-u8, b1)", s->name, text,
@@ -256,6 +257,8 @@ static bool read_npy(tlnmf_ctx *ctx, io_file *file, const char *member, io_slice
     if (!f)
         return false;
     bool ok = read_header(ctx, source, f, &h), only_shape = slice && slice->count == 0;
+    if (ok && h.kind == 'c')
+        ok = io_fail(ctx, TLNMF_ERR_INPUT, IO_COMPLEX, source->name, "the array");
     if (ok && h.ndim == 0)
         ok = io_fail(ctx, TLNMF_ERR_INPUT, "%s: a single number, not an array", source->name);
     if (ok && h.ndim > IO_MAX_DIM)
@@ -296,9 +299,11 @@ bool io_npy_list_bytes(tlnmf_ctx *ctx, const io_source *source, io_entry *entry)
         snprintf(entry->dtype, sizeof entry->dtype, "complex");
     if (!ok)
         return false;
-    entry->numeric = h.ndim > 0;
     entry->ndim = h.ndim;
     memcpy(entry->dim, h.dim, sizeof h.dim);
+    if (h.kind == 'c')
+        return true;
+    entry->numeric = h.ndim > 0;
     const char *kind = h.kind == 'f' ? "float" : h.kind == 'i' ? "int" : "uint";
     if (h.kind == 'b')
         snprintf(entry->dtype, sizeof entry->dtype, "bool");

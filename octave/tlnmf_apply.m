@@ -4,10 +4,10 @@
 %   [H, info] = tlnmf_apply (model, Y, "tol", 1e-10, ...)
 %
 % model is the info of tlnmf_fit, or a struct with Phi, W and eps. Y is M x N or S x M x N;
-% "axes" names its dimensions in another order. "input", "power" reads Y as powers, for a model of
-% powers; "dof" and "missing" are as for tlnmf_fit.
+% "axes" names its dimensions in another order. "missing" is as for tlnmf_fit. If the
+% model was fitted to powers, Y holds powers of the same dof, unless "input" or "dof" is given.
 function [H, info] = tlnmf_apply (model, Y, varargin)
-  [Y, kind, ~, options] = tlnmf_arguments (Y, "realisations", varargin);
+  [Y, kind, ~, options] = tlnmf_arguments (Y, "realisations", [{"start", model}, varargin]);
   info = tlnmf_mex ("apply", Y, kind, options, model);
   H = info.H;
 end

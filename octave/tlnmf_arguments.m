@@ -1,10 +1,12 @@
 % tlnmf_arguments  Splits "input", "axes", "dof", "missing" and "start" from the options of the library,
 % and brings the array into the memory order of the library. Powers become roots, of kind "power DOF", or
-% with "missing" of kind "power DOF missing"; other data with "missing" are of kind "incomplete".
+% with "missing" of kind "power DOF missing"; other data with "missing" are of kind "incomplete". "input"
+% and "dof" default to those of a start that was fitted to powers.
 function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
   start = struct ();
   axes = "";
-  dof = 2; % of |STFT|^2
+  input = "";
+  dof = [];
   missing = false;
   options = {};
   for i = 1:2:numel (given)
@@ -13,7 +15,7 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
     end
     switch given{i}
       case "input"
-        kind = given{i + 1};
+        input = given{i + 1};
       case "axes"
         axes = given{i + 1};
       case "dof"
@@ -25,6 +27,17 @@ function [Y, kind, start, options] = tlnmf_arguments (Y, kind, given)
       otherwise
         options = [options, given(i:i + 1)];
     end
+  end
+  of_powers = isfield (start, "given_input") && strcmp (start.given_input, "power");
+  if ~isempty (input)
+    kind = input;
+  elseif of_powers && strcmp (kind, "realisations")
+    kind = "power";
+  end
+  if isempty (dof) && of_powers
+    dof = start.given_dof;
+  elseif isempty (dof)
+    dof = 2; % of |STFT|^2
   end
   if strcmp (kind, "covariances")
     if ~isempty (axes) || missing

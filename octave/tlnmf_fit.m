@@ -10,8 +10,9 @@
 % identity as Phi; dof is their degrees of freedom (2 for abs (STFT).^2). "axes" names the dimensions
 % of Y in another order, such as "channels,time,trials". "missing", true skips frames of a
 % realisation that contain NaN; of powers it ignores only the entries that are NaN.
-% The options are those of `tlnmf fit --help`. "start" takes a struct with any of Phi, W, H. info has
-% all results: C, L, I, outcome, iterations, eps, ..
+% The options are those of `tlnmf fit --help`. "start" takes a struct with any of Phi, W, H, such as an
+% info: if it was fitted to powers, Y holds powers of the same dof, unless "dof" is given. info has all
+% results: C, L, I, outcome, iterations, eps, ..
 function [Phi, W, H, info] = tlnmf_fit (Y, k, varargin)
   [Y, kind, start, options] = tlnmf_arguments (Y, "realisations", varargin);
   if strncmp (kind, "power", 5)
@@ -22,8 +23,15 @@ function [Phi, W, H, info] = tlnmf_fit (Y, k, varargin)
         error ("tlnmf:option", "input power requires %s %s", word{1}, word{2});
       end
     end
+  elseif isfield (start, "given_input") && strcmp (start.given_input, "power")
+    error ("tlnmf:option", "%s; %s", "the start was fitted to powers, but input is not power: omit input", ...
+           "or use only its arrays: start = struct (\"W\", info.W, \"H\", info.H)");
   end
   info = tlnmf_mex ("fit", Y, kind, [{"k", k}, options], start);
+  if strncmp (kind, "power", 5)
+    info.given_input = "power"; % as in model files
+    info.given_dof = sscanf (kind, "power %d");
+  end
   Phi = info.Phi;
   W = info.W;
   H = info.H;

@@ -3,7 +3,6 @@
 #include "cli/common/arrays.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One application of a model. */
@@ -96,9 +95,8 @@ static void print(FILE *out, const apply_work *w)
            own = tlnmf_record_get_real(a, "model_I_per_entry"),
            excess = tlnmf_record_get_real(a, "excess");
     bool own_data = tlnmf_record_get_integer(a, "own_data") == 1;
-    fprintf(out, "model fits: %s\n",
-            own_data ? "not tested; these are the model's own data, and its H is returned"
-                     : tlnmf_record_get_text(a, "fits"));
+    fprintf(out, "model fits: %s%s\n", tlnmf_record_get_text(a, "fits"),
+            own_data ? "; the output has the H of the model" : "");
     fprintf(out, "  I per entry   %.6g here", here);
     if (isfinite(own))
         fprintf(out, ", %.6g on the model's own data", own);
@@ -204,16 +202,6 @@ static int check_length(const apply_work *w)
                     w->input->spec, (long long)M, w->path, (long long)shape[0]);
 }
 
-static bool has_identity(const tlnmf_record *model)
-{
-    int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
-    const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, shape);
-    bool is = Phi != NULL && shape[0] == shape[1];
-    for (int64_t i = 0; is && i < shape[0] * shape[1]; i++)
-        is = Phi[i] == (i % (shape[0] + 1) == 0 ? 1.0 : 0.0);
-    return is;
-}
-
 static int apply(apply_work *w)
 {
     cli_call *call = w->call;
@@ -221,22 +209,9 @@ static int apply(apply_work *w)
     if (tlnmf_record_get_array(w->model, "W", NULL, NULL) == NULL)
         return cli_fail(call->command, EXIT_INPUT, "%s: a transform without W cannot be applied",
                         w->path);
-    cli_input input = *w->input;
-    const char *kind = tlnmf_record_get_text(w->model, "given.input");
-    if (cli_input_is(&input, "auto") && kind != NULL && strcmp(kind, "power") == 0) {
-        input.kind = "power";
-        cli_say(call->command, "%s: read as powers V, as the data of the model", input.spec);
-    }
-    const char *text = tlnmf_record_get_text(w->model, "given.dof");
-    int64_t dof = text != NULL ? strtoll(text, NULL, 10) : 0;
-    if (input.dof_text == NULL && dof > 0 && dof <= 1000000000)
-        input.dof = dof;
-    if (cli_input_is(&input, "power") && !has_identity(w->model))
-        return cli_fail(call->command, EXIT_USAGE,
-                        "--input power requires a model whose transform is the identity");
-    TRY(cli_read_data(call, &input, &w->data));
+    TRY(cli_read_data(call, w->input, &w->data));
     TRY(check_length(w));
-    TRY(cli_read_weights(call, &input, w->data));
+    TRY(cli_read_weights(call, w->input, w->data));
     bool lacks = warn_of_lack(w);
     cli_catch_interrupt();
     TRY(cli_check(call, tlnmf_apply(call->ctx, w->model, w->data, call->also, &w->applied),

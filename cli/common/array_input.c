@@ -310,9 +310,11 @@ static void suggest_axes(const cli_call *call, const cli_input *input, const cli
     char shape[128], method[16];
     int64_t S = a->rank == 3 ? a->shape[0] : 1;
     int64_t M = a->shape[a->rank - 2], N = a->shape[a->rank - 1];
-    bool learns = strcmp(call->command->name, "fit") == 0 &&
-                  strcmp(tlnmf_settings_get_text(call->settings, "method", method, sizeof method),
-                         "nmf") != 0;
+    bool is_fit = strcmp(call->command->name, "fit") == 0;
+    bool keeps =
+        is_fit && strcmp(tlnmf_settings_get_text(call->settings, "method", method, sizeof method),
+                         "nmf") == 0;
+    bool learns = is_fit ? !keeps : strcmp(call->command->name, "jd") == 0;
     if (!learns || N < 2 || !(M > 2 * N || (S > 2 * N && M > N)))
         return;
     cli_say(call->command, "%s: shape %s is read as %s. %s", input->spec,

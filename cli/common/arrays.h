@@ -53,6 +53,9 @@ int cli_arrange(cli_call *call, const cli_input *input, tlnmf_record *record, cl
 
 /* ---- powers (powers.c) ----------------------------------------------------------------------- */
 
+/* A model of powers: --input and --dof default to those of the model, which become options of this
+ * command. `spec` names the array in the message. Powers require a model with the identity. */
+int cli_inherit_powers(const cli_call *call, const tlnmf_record *model, const char *spec);
 /* Replaces powers V by their roots, which are data whose squares are V. Refuses V < 0. With
  * --missing, NaN marks missing powers, and the record receives their mask. The new arrays belong to
  * the record. `before`: frames of the file before the first of the array. */

@@ -2,6 +2,40 @@
 #include "cli/common/arrays.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool has_identity(const tlnmf_record *model)
+{
+    int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
+    const double *Phi = tlnmf_record_get_array(model, "Phi", NULL, shape);
+    bool is = Phi != NULL && shape[0] == shape[1];
+    for (int64_t i = 0; is && i < shape[0] * shape[1]; i++)
+        is = Phi[i] == (i % (shape[0] + 1) == 0 ? 1.0 : 0.0);
+    return is;
+}
+
+int cli_inherit_powers(const cli_call *call, const tlnmf_record *model, const char *spec)
+{
+    cli_input *input = &cli_asked.input;
+    const char *kind = tlnmf_record_get_text(model, "given.input");
+    const char *dof = tlnmf_record_get_text(model, "given.dof");
+    if (cli_input_is(input, "auto") && kind != NULL && strcmp(kind, "power") == 0) {
+        input->kind = "power";
+        cli_say(call->command, "%s: read as powers V, as the data of the model", spec);
+    }
+    if (!cli_input_is(input, "power"))
+        return EXIT_DONE;
+    if (!has_identity(model))
+        return cli_fail(call->command, EXIT_USAGE,
+                        "--input power requires a model whose transform is the identity");
+    const int64_t most = 1000000000;
+    bool usable = dof != NULL && dof[strspn(dof, "0123456789")] == '\0' &&
+                  strtoll(dof, NULL, 10) > 0 && strtoll(dof, NULL, 10) <= most;
+    if (input->dof_text == NULL && usable)
+        input->dof_text = dof;
+    return EXIT_DONE;
+}
 
 bool cli_masks_powers(const cli_input *input)
 {

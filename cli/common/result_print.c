@@ -17,7 +17,7 @@ static void print_dependence(FILE *out, const double above[2], const double same
     if (rises)
         fprintf(out, "C rises by %.2g per entry at %s; ", above[C], floors[C]);
     if (moved >= 0.5)
-        fprintf(out, "%.2g %% of the energy is in other atoms%s%s", moved,
+        fprintf(out, "%.*f %% of the energy is in other atoms%s%s", moved < 9.95, moved,
                 rises && atoms == C ? "" : " at ", rises && atoms == C ? "" : floors[atoms]);
     else
         fputs("the atoms stay the same", out);

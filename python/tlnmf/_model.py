@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arrays import Real, address, as_real, int64
 from ._call import Call, Callback
-from ._data import POWER_DOF, Data, as_covariances, data_of, start_of
+from ._data import Data, as_covariances, data_of, start_of
 from ._errors import DataError, warn_of_limit
 from ._html import applied_html, excess_of, limits_of, outcome_of, starts_of, table_html
 from ._library import core, io, plain
@@ -18,7 +18,7 @@ from ._page import Page, report
 from ._progress import Progress
 from ._ranks import choose, data_with_realisations, is_several, note, rank_table
 from ._record import Record, record_of, set_values
-from ._starts import resolve
+from ._starts import fitting, powers_of, resolve
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -101,7 +101,7 @@ class Applied(Record):
         >>> import tlnmf
         >>> Y = tlnmf.simulate.gcm(s=20, m=6, n=20, kbar=2).Y
         >>> tlnmf.apply(tlnmf.fit(Y, k=2), Y)  # doctest: +ELLIPSIS
-        <Applied: fits = 'about as well as its own data'; I_per_entry = 0.0...; H, C, ...>
+        <Applied: fits = 'these are its own data'; I_per_entry = 0.0...; H, C, ...>
         """
         parts, shown = [f"fits = {self.get('fits')!r}"], {"fits"}
         if np.isfinite(self.get("I_per_entry", np.nan)):
@@ -206,8 +206,10 @@ def fit(
         as the transform, and a floor of 1e-6 of the mean of V.
     start : Model, fitted estimator or mapping, optional
         Any of Phi (M, M), W (M, K), H (K, N) to start from. Zeros of W and H stay. The options k,
-        eps and method default to those of a model or estimator. If several k are compared, a model
-        gives Phi, eps and method.
+        eps and method default to those of a model or estimator, and so do input and dof if it was
+        fitted to powers. W and H of a model with another k, and H of a model with another number of
+        frames, are not used, with a UserWarning. If several k are compared, a model gives Phi, eps
+        and method.
     starts : int or "auto", optional
         The number of random starts; the best result is kept. "auto" runs 4 starts at a time until
         three have found the best minimum, at most 50. The default is "auto" for small problems (at
@@ -239,14 +241,14 @@ def fit(
                    input=input, axes=axes, dof=dof)  # fmt: skip
     if starts is not None:
         options["starts"] = starts
-    power = input == "power" or (isinstance(Y, Data) and bool(Y.dof))
-    k, given, options = resolve(k, start, options, power, is_several(k))
+    k, given, options = resolve(k, start, options, Y, reading, is_several(k))
     if is_several(k):
         data = data_with_realisations(Y, covariances, **reading)
         ranks, options = choose(call, data, k, given, options)
         k = ranks["k"]
     else:
         data = data_of(Y, covariances, **reading)
+    given = fitting(given, k, data.N)
     settings = call.settings("fit", {"k": k, **options}, "fit")
     if starts is None:
         usual = call.usual_starts(data, settings, given)
@@ -400,8 +402,8 @@ def apply(
     Applied
         A record with H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
         `fits` says whether the model fits these data: "about as well as its own data", "worse than
-        its own data", "no: these data are different", or "cannot tell: " and the reason. It
-        compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
+        its own data", "no: these data are different", "cannot tell: " and the reason, or "these are
+        its own data", if H is that of the fit. It compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
 
     Examples
     --------
@@ -412,10 +414,8 @@ def apply(
     (2, 4)
     """
     record, call = record_of(model), Call()
-    if input == "auto" and record.get("given.input") == "power" and not isinstance(Y, Data):
-        input = "power"
-    if input == "power" and dof is None:
-        dof = int(record.get("given.dof") or POWER_DOF)
+    powers = powers_of(record, Y, input, dof)
+    input, dof = powers["input"], powers["dof"]
     if input == "power" and not np.array_equal(record["Phi"], np.eye(len(record["Phi"]))):
         raise TypeError('input="power" requires a model whose transform is the identity')
     data = data_of(Y, covariances, weights=weights, mask=mask, missing=missing, block=block,

@@ -172,7 +172,7 @@ def compare_ranks(
     """
     reading = dict(weights=weights, missing=missing, block=block, moving=moving, input=input,
                    axes=axes, dof=dof)  # fmt: skip
-    k, given, options = resolve(k, start, options, input == "power", True)
+    k, given, options = resolve(k, start, options, Y, reading, True)
     data = data_with_realisations(Y, covariances, **reading)
     return compare(Call(), data, k, given, options)
 

@@ -89,7 +89,7 @@ static tlnmf_error put_verdict(const work *w, double I, const tl_goodness *g)
 /* Says whether the model fits the data. The data of the fit need no test. */
 static tlnmf_error judge(const work *w, const tl_run *run, bool own, const double *H, double I)
 {
-    tl_goodness g = {NAN, NAN, NAN, 0.0, "about as well as its own data"};
+    tl_goodness g = {NAN, NAN, NAN, 0.0, "these are its own data"};
     tl_model_point point = *w->model;
     point.H = H;
     const tl_goodness_task task = {.data = w->data,

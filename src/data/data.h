@@ -107,5 +107,7 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wante
 
 /* The largest norm of a frame, sqrt(trace Sigma_n), over all processes. */
 double tl_data_longest(const tlnmf_data *data);
+/* The row with most power, over all processes, and its share of the power of all rows. */
+double tl_data_strongest_row(const tlnmf_data *data, int64_t *row);
 
 #endif

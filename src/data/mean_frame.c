@@ -1,5 +1,5 @@
-/* The mean frame of all realisations and of each, which compression loses, and rows that are
- * constant. */
+/* The mean frame of all realisations and of each, which compression loses; rows that are constant,
+ * or much stronger than the others. */
 #include "data/data.h"
 
 #include <math.h>
@@ -148,4 +148,36 @@ double tl_data_centred_power(const tlnmf_data *data)
 {
     const double least = 1e-10; /* 1 - rho has rounding errors */
     return data->mean_power * fmax(1.0 - tl_data_offset(data), least);
+}
+
+static double row_power(const tlnmf_data *data, int64_t m)
+{
+    double power = 0.0;
+    for (int64_t n = 0; n < data->N; n++) {
+        double sum = 0.0;
+        for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+            sum += data->R[m * data->T + t] * data->R[m * data->T + t];
+        power += data->weighted ? data->weight[n] * sum : sum;
+    }
+    return power;
+}
+
+double tl_data_strongest_row(const tlnmf_data *data, int64_t *row)
+{
+    enum { AT_A_TIME = 64 };
+    double most = 0.0, all = 0.0;
+    *row = 0;
+    for (int64_t m0 = 0; m0 < data->M; m0 += AT_A_TIME) {
+        double power[AT_A_TIME];
+        int64_t count = tl_min(AT_A_TIME, data->M - m0);
+        for (int64_t i = 0; i < count; i++)
+            power[i] = row_power(data, m0 + i);
+        tl_comm_add(data->frames_comm, power, count);
+        for (int64_t i = 0; i < count; i++) {
+            all += power[i];
+            *row = power[i] > most ? m0 + i : *row;
+            most = fmax(most, power[i]);
+        }
+    }
+    return all > 0.0 ? most / all : 0.0;
 }

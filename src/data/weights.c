@@ -276,16 +276,37 @@ static void count_present(const double *Y, const int64_t shape[3], double *prese
             present[n] += is_whole(Y, shape, s, n) ? 1.0 : 0.0;
 }
 
-/* All processes call this together. */
-static tlnmf_error check_present(tlnmf_ctx *ctx, const double *present, int64_t N)
+/* The entry with most NaN here, and their share of its values. */
+static int64_t worst_entry(const double *Y, const int64_t shape[3], double *share)
 {
-    double sum = 0.0;
-    for (int64_t n = 0; n < N; n++)
+    int64_t S = shape[0], M = shape[1], N = shape[2], worst = 0, most = -1;
+    for (int64_t m = 0; m < M; m++) {
+        int64_t gaps = 0;
+        for (int64_t s = 0; s < S; s++)
+            for (int64_t n = 0; n < N; n++)
+                gaps += isnan(Y[(s * M + m) * N + n]);
+        worst = gaps > most ? m : worst;
+        most = tl_max(gaps, most);
+    }
+    *share = (double)most / (double)tl_max(S * N, 1);
+    return worst;
+}
+
+/* All processes call this together. */
+static tlnmf_error check_present(tlnmf_ctx *ctx, const double *Y, const int64_t shape[3],
+                                 const double *present)
+{
+    double sum = 0.0, share;
+    for (int64_t n = 0; n < shape[2]; n++)
         sum += present[n];
     if (tl_comm_of(ctx->frames_comm, sum) > 0.0)
         return TLNMF_OK;
-    return tl_fail(ctx, TLNMF_ERR_DATA,
-                   "every frame contains a NaN: omit the entries that are NaN in most frames");
+    long long worst = worst_entry(Y, shape, &share);
+    return tl_fail(
+        ctx, TLNMF_ERR_DATA,
+        "every frame contains a NaN, and entry %lld is NaN in %.3g %% of the frames: omit "
+        "the entries that are NaN in most frames",
+        worst, 100.0 * share);
 }
 
 /* Missing columns become 0, and the others of their frame are scaled up: the mean over all S is
@@ -352,7 +373,7 @@ tlnmf_error tlnmf_data_from_incomplete(tlnmf_ctx *ctx, const double *Y, const in
     TRY(TL_ARENA(ctx, "the frames that are there", table, &block));
     count_present(Y, shape, present);
     fill_gaps(Y, shape, present, filled);
-    tlnmf_error error = check_present(ctx, present, N);
+    tlnmf_error error = check_present(ctx, Y, shape, present);
     if (error == TLNMF_OK)
         error = tlnmf_data_from_realisations(ctx, filled, shape, out);
     if (error == TLNMF_OK)

@@ -53,6 +53,14 @@ assert (info.realisations, 3);
 assert (abs (info.eps - 1e-6 * mean (V(:))) < 1e-12);
 [applied, more] = tlnmf_apply (info, V(:,1:3), "input", "power");
 assert (W * applied, V(:,1:3), 1e-2);
+assert (isequal (tlnmf_apply (info, V(:,1:3)), applied)); % the model says that these are powers
+[~, ~, ~, next] = tlnmf_fit (V, 1, "start", info);
+assert (next.I, 0, 1e-3);
+assert ([next.realisations, next.given_dof], [3, 3]);
+[~, ~, ~, next] = tlnmf_fit (V, 1, "start", info, "dof", 5);
+assert (next.realisations, 5);
+fails ("fitted to powers", V, 1, "start", info, "input", "realisations");
+tlnmf_fit (V, 1, "start", struct ("W", info.W, "H", info.H), "method", "nmf", "J", 2);
 
 holed = V; % missing powers: only these entries are ignored
 holed([2 7]) = NaN;

@@ -108,7 +108,8 @@ class Results(unittest.TestCase):
                 weights = {} if isinstance(arrays.get("Y"), tlnmf.Data) else {"weights": w}
                 applied = tlnmf.apply(m, **arrays, **weights)
                 self.assertEqual(applied.own_data, 1)
-                self.assertEqual(applied.fits, "about as well as its own data")
+                self.assertEqual(applied.fits, "these are its own data")
+                self.assertIn("these are its own data", repr(applied))
                 np.testing.assert_array_equal(applied.H, m.H)
         m = tlnmf.fit(Y, 2, method="nmf", mask=mask)
         self.assertEqual(m.entries, mask.sum())

@@ -192,6 +192,20 @@ class Power(unittest.TestCase):
         self.assertRaises(TypeError, tlnmf.fit, V, 2, dof=2)
         self.assertRaises(ValueError, tlnmf.fit, V, 2, input="power", dof=1.5)
 
+    def test_continuing_a_model_of_powers(self):
+        model = tlnmf.fit(self.V, k=2, input="power", dof=4, J=3)
+        wanted = tlnmf.fit(self.V, start=model, input="power", dof=4)
+        again = tlnmf.fit(self.V, start=model)
+        self.assertEqual((again.C, again["given.input"], again["given.dof"]), (wanted.C, "power", "4"))
+        self.assertEqual(tlnmf.fit(self.V, start=model, input="power")["given.dof"], "4")
+        self.assertEqual(tlnmf.fit(self.V, start=model, dof=6)["given.dof"], "6")
+        V = np.tile(self.V, 2)
+        self.assertEqual(tlnmf.compare_ranks(V, "1:2", start=model).rank_realisations, 4)
+        for Y, options in ((self.V, {"input": "data"}), (tlnmf.Data(self.V), {})):
+            with self.assertRaisesRegex(TypeError, 'fitted to powers: pass Y with input="power"'):
+                tlnmf.fit(Y, start=model, **options)
+        tlnmf.fit(self.V, start={"W": model.W, "H": model.H}, k=2, J=2)
+
     def test_symmetric_rows_are_scored_as_powers(self):
         model = tlnmf.ISNMF(2, random_state=0).fit(self.V.T)
         same = model.score_samples(self.V.T[[0, 0]])
@@ -244,6 +258,22 @@ class Starts(unittest.TestCase):
         self.assertNotEqual(tlnmf.fit(Y, start=model, eps_rel=0.1).eps, 1e-3)
         fitted = tlnmf.TLNMF(3, start=model, J=2).fit(Y.transpose(0, 2, 1))
         self.assertLessEqual(fitted.model_.C, tlnmf.fit(Y, k=3, method="tl", J=2).C)
+
+    def test_a_model_with_another_k_or_number_of_frames(self):
+        model = tlnmf.fit(Y, k=3, method="jd", eps=1e-3)
+        with self.assertWarnsRegex(UserWarning, "W and H of the start are not used: its k is 3, not 4"):
+            more = tlnmf.fit(Y, k=4, start=model)
+        self.assertEqual(more.C, tlnmf.fit(Y, k=4, start={"Phi": model.Phi}, method="jd", eps=1e-3).C)
+        N = Y.shape[-1]
+        words = f"H of the start is not used: it has {N} frames, the data have {N - 5}"
+        with self.assertWarnsRegex(UserWarning, words):
+            fewer = tlnmf.fit(Y[..., :-5], start=model)
+        self.assertEqual((fewer.K, fewer.N), (3, N - 5))
+        X = Y.transpose(0, 2, 1)
+        with self.assertWarns(UserWarning):
+            tlnmf.TLNMF(2, start=model, J=2, certify=False).fit(X)
+        with self.assertRaisesRegex(tlnmf.ShapeError, "W has the shape"):
+            tlnmf.fit(Y, k=4, start={"W": model.W})
 
     def test_a_matrix_is_not_a_start(self):
         words = r'start=\{"Phi": Phi\}, or as transform=Phi'

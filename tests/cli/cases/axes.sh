@@ -106,6 +106,15 @@ expect 0 ... "" tlnmf fit matlab.npy -k 1 -J 2 --no-model --method nmf --transfo
 expect 0 ... "tlnmf fit: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
     tlnmf fit long.npy -k 1 -J 2 --no-model --axes epochs,times,channels
 
+# jd has --axes, and names it.
+expect 0 ... "tlnmf jd: long.npy: shape (2, 7, 2) is read as (S, M, N). $orders
+tlnmf jd: warning: frames of length 7, but only 2 frames: check the order of the axes" \
+    tlnmf jd long.npy -J 2 -o long.h5
+expect 0 ... "tlnmf jd: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
+    tlnmf jd long.npy -J 2 -o long.h5 --force --axes epochs,times,channels
+usage jd "--axes is for data, but covs.npy has covariances" \
+    covs.npy --input covariances --axes trials,channels,time -o none.h5
+
 # Usual shapes give no advice. A MATLAB array 8 x 60 x 100 (M x N x S) has one of them: the summary says how it is read.
 for shape in "2 8 50" "200 4 50" "8 60 100" "3 64 300"; do
     set -- $shape

@@ -58,6 +58,24 @@ expect 0 ... "" tlnmf fit power.npy -k 1 --input power --dof 7 -o power.h5 --for
 check "those that are given" [ "$(json dof)" = 7 ]
 expect 0 ... ... tlnmf apply power.h5 power.npy --force -o applied.h5 --json
 check "those of the model" [ "$(json dof)" = 7 ]
+# A fit that starts from a model of powers reads powers, too, with the dof of the model.
+read="tlnmf fit: power.npy: read as powers V, as the data of the model"
+expect 0 ... "$read
+tlnmf fit: power.h5: starts from Phi, W and H" tlnmf fit power.npy --init power.h5 -o next.h5 --json
+near "I of the continued fit" "$(json I)" 0 1e-6
+check "the model of the continued fit is one of powers" [ "$(json input) $(json dof)" = "power 7" ]
+expect 0 ... "tlnmf apply: power.npy: read as powers V, as the data of the model" \
+    tlnmf apply next.h5 power.npy --force -o applied.h5 --json
+check "which apply knows" [ "$(json dof)" = 7 ]
+expect 0 ... ... tlnmf fit power.npy --init power.h5 --dof 3 --no-model --json
+check "dof as given" [ "$(json dof)" = 3 ]
+expect 0 ... "$read" tlnmf fit power.npy --init power.h5 --keep phi,w -o kept.h5 --json
+check "with --keep" [ "$(json dof)" = 7 ]
+usage fit "power.h5 was fitted to powers, but --input is data: omit --input to read power.npy as powers, or start from its arrays with --init-w and --init-h" \
+    power.npy --init power.h5 --input data --no-model
+tlnmf fit power.npy -k 1 -J 2 -o signals.h5 -q >/dev/null
+usage fit "--input power requires a model whose transform is the identity" \
+    power.npy --init signals.h5 --input power --no-model
 # Missing powers: only these entries are ignored, as by a mask.
 npy holes.npy "(3, 4)" 1 nan 3 4 2 4 6 8 1e-3 2e-3 3e-3 nan
 npy whole.npy "(3, 4)" 1 99 3 4 2 4 6 8 1e-3 2e-3 3e-3 99

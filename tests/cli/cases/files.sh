@@ -44,12 +44,20 @@ for command in "fit -k 1" jd info; do
         overflows.npy "$@"
     input $name "negative.npy: bad .npy header: a negative dimension" negative.npy "$@"
     input $name "shapeless.npy: bad .npy header: 'shape' is not a tuple of integers" shapeless.npy "$@"
-    expect 3 "" "tlnmf $name: complex.npy: the array is complex: save the real and the imaginary part as two realisations, or save its power, the squared magnitude, and use --input power" \
-        tlnmf $name complex.npy "$@"
     input $name "objects.npy: dtype '|O' is Python objects (supported: f2-f8, i1-i8, u1-u8, b1)" \
         objects.npy "$@"
     input $name "cut.h5: a damaged or unfinished HDF5 file" cut.h5 "$@"
 done
+
+# Complex arrays are listed, but not read.
+complex="is complex: save the real and the imaginary part as two realisations, or save its power, the squared magnitude, and use --input power"
+input fit "complex.npy: the array $complex" complex.npy -k 1
+input jd "complex.npy: the array $complex" complex.npy
+expect 0 "complex.npy: npy, 144 bytes
+                     complex  (1, 1)" "" tlnmf info complex.npy
+echo " (1.000e+00+2.000e+00j), (0.000e+00-1.500e+00j)" >complex.csv # as numpy.savetxt writes
+echo " (3.000e+00+2.000e+00j), (0.000e+00-1.500e+00j)" >>complex.csv
+input fit "complex.csv: the table $complex" complex.csv -k 1
 
 input fit "y.h5: no dataset /nope (it has /Y)" y.h5:/nope -k 1
 input jd "y.h5: no dataset /nope (it has /Y)" y.h5:/nope

@@ -305,6 +305,11 @@ check "what changes, and no advice where eps is given" grep -Eq "^  eps check   
 expect 0 ... "" tlnmf fit noisy.npy -k 6 --no-model --eps-check
 check "a page to read where it is the default" grep -Eq "^  eps check     the result depends on eps: $reason; see docs/howto/eps.md$" "$out"
 
+# At 3 eps the weak second covariance is hidden, and Phi turns by 45 degrees.
+npy turning.npy "(2, 2, 2)" 2 0 0 1 0.0101 0.0099 0.0099 0.0101
+expect 0 ... ... tlnmf fit turning.npy -k 1 --method jd --eps 0.01 --no-model --eps-check
+check "all energy is in other atoms" grep -q " 100 % of the energy is in other atoms" "$out"
+
 # Stopping
 expect 4 ... "" tlnmf fit y.npy -k 2 -J 2 --strict --json -o strict.h5
 check "outcome" [ "$(json outcome)" = iterations ]

@@ -43,18 +43,18 @@ sizes 2 4 "$left" id.csv:header,no-index
 printf 'id,a,b\n3,1,2.5\n1,.5,5\n' >falls.csv # not an index: its numbers do not increase
 input fit "falls.csv: these columns usually identify rows: id. Use --drop id to omit them, or --columns NAME,.. to choose the columns to read" \
     falls.csv -k 1
-sizes 2 2 "$left, 1 column" falls.csv --drop id
-sizes 2 2 "$left, 1 column" falls.csv --columns a,3
+sizes 2 2 "$left, 1 column (id)" falls.csv --drop id
+sizes 2 2 "$left, 1 column (id)" falls.csv --columns a,3
 sizes 2 3 "$left" falls.csv --columns '*'
 for twice in a,a a,2; do
     input fit "falls.csv: --columns names the column \"${twice#a,}\" twice; name each column once" \
         falls.csv -k 1 --columns $twice
 done
 sizes 2 3 "$left" falls.csv --index no
-expect 0 ... "tlnmf jd: falls.csv: text, 2 x 2 numbers between commas$left, 1 column" \
+expect 0 ... "tlnmf jd: falls.csv: text, 2 x 2 numbers between commas$left, 1 column (id)" \
     tlnmf jd falls.csv --drop 1 --input data -o drop.h5
 tlnmf fit falls.csv --drop id -k 1 -o drop.h5 --force -q >drop.out
-expect 0 ... "tlnmf apply: falls.csv: text, 2 x 2 numbers between commas$left, 1 column" \
+expect 0 ... "tlnmf apply: falls.csv: text, 2 x 2 numbers between commas$left, 1 column (id)" \
     tlnmf apply drop.h5 falls.csv --drop id -o dropped.h5
 sizes_of() { tlnmf info "$@" 2>&1 | tail -n 1 | tr -s ' '; }
 check "info lists all columns" [ "$(sizes_of falls.csv)" = " text (2, 3)" ]

@@ -137,6 +137,29 @@ static void a_floor_that_hides_the_data_is_noticed(void **state)
     free(Y);
 }
 
+/* A bad channel raises the default eps above the others; with a given eps it does no harm. */
+static void a_row_with_most_of_the_power_is_noticed(void **state)
+{
+    (void)state;
+    double *Y = new_Y(M, N, 0.0), *bad = new_Y(M, N, 0.0);
+    for (int64_t i = 0; i < S * M * N; i++) {
+        int64_t m = i / N % M;
+        Y[i] *= m == 1 ? 5.0 : 1.0; /* scales of 1 .. 5 are usual */
+        bad[i] *= m == 3 ? 100.0 : 1.0;
+    }
+    assert_int_equal(fit_and_forget(Y, M, N, "k=2 method=jd J=3").count, 0);
+    heard h = fit_and_forget(bad, M, N, "k=2 method=jd J=3");
+    assert_int_equal(h.count, 1);
+    assert_string_equal(
+        h.text[0], "entry 3 of the frames has 99.9 % of the power, so the default eps may hide "
+                   "the others: omit it if it is a bad channel; otherwise scale the entries to "
+                   "similar power, or set eps");
+    assert_int_equal(fit_and_forget(bad, M, N, "k=2 method=jd J=3 eps=0.01").count, 0);
+    assert_int_equal(fit_and_forget(bad, M, N, "k=2 method=nmf J=3 transform=dct").count, 0);
+    free(bad);
+    free(Y);
+}
+
 static void shapes_and_constant_rows_are_noticed(void **state)
 {
     (void)state;
@@ -226,6 +249,7 @@ int main(void)
         cmocka_unit_test(an_offset_is_noticed),
         cmocka_unit_test(offsets_of_realisations_are_noticed),
         cmocka_unit_test(a_floor_that_hides_the_data_is_noticed),
+        cmocka_unit_test(a_row_with_most_of_the_power_is_noticed),
         cmocka_unit_test(shapes_and_constant_rows_are_noticed),
         cmocka_unit_test(comparisons_warn_once),
         cmocka_unit_test(the_mean_is_that_of_the_frames_present),

@@ -74,15 +74,24 @@ static void columns_by_name_and_number(void **state)
     static const char three[] = "9,1,2.5,-3\n8,4e-2,5,6\n";
 
     (void)state;
-    check_words("drop=Time,label", text, COMMAS HEADER ", 2 columns");
-    check_words("drop=1,3", text, COMMAS HEADER ", 2 columns");
-    check_words("columns=a,b,c", text, COMMAS HEADER ", 2 columns");
-    check_words("columns=c,4,a", text, COMMAS HEADER ", 2 columns"); /* in the file's order */
-    check_words("index,drop=label", text, COMMAS HEADER ", the first column, an index, 1 column");
-    check_words("no-header,drop=1", three, COMMAS "; skipped: 1 column");
+    check_words("drop=Time,label", text, COMMAS HEADER ", 2 columns (Time, label)");
+    check_words("drop=1,3", text, COMMAS HEADER ", 2 columns (Time, label)");
+    check_words("columns=a,b,c", text, COMMAS HEADER ", 2 columns (Time, label)");
+    /* in the file's order */
+    check_words("columns=c,4,a", text, COMMAS HEADER ", 2 columns (Time, label)");
+    check_words("index,drop=label", text,
+                COMMAS HEADER ", the first column, an index, 1 column (label)");
+    check_words("no-header,drop=1", three, COMMAS "; skipped: 1 column (1)");
     check_words("header,columns=1,2,3", "t,3,1,2\n7,1,2.5,-3\n8,4e-2,5,6\n",
-                COMMAS HEADER ", 1 column"); /* a name comes before a number */
-    check_words("drop=a:b", "a:b,c,d,e\n9,1,2.5,-3\n8,4e-2,5,6\n", COMMAS HEADER ", 1 column");
+                COMMAS HEADER ", 1 column (t)"); /* a name comes before a number */
+    check_words("drop=a:b", "a:b,c,d,e\n9,1,2.5,-3\n8,4e-2,5,6\n",
+                COMMAS HEADER ", 1 column (a:b)");
+    check_words("columns=j,k,l",
+                "a,b,c,d,e,f,g,h,i,j,k,l\n1,1,1,1,1,1,1,1,1,1,2.5,-3\n"
+                "1,1,1,1,1,1,1,1,1,4e-2,5,6\n",
+                COMMAS HEADER ", 9 columns (a, b, c, d, e, f, g, h and 1 more)");
+    check_words("drop=2", "x,9,1,2.5,-3\ny,8,4e-2,5,6\n",
+                COMMAS "; skipped: the first column, an index, 1 column (2)");
     put_file("x.csv", three, strlen(three));
     assert_fails("x.csv:drop=time", TLNMF_ERR_INPUT, "x.csv: no column \"time\"; it has 4 columns");
     assert_fails("x.csv:columns=5", TLNMF_ERR_INPUT, "x.csv: no column \"5\"; it has 4 columns");
@@ -94,6 +103,28 @@ static void columns_by_name_and_number(void **state)
     put_file("x.csv", text, strlen(text));
     assert_fails("x.csv:drop=d", TLNMF_ERR_INPUT,
                  "x.csv: no column \"d\"; it has 5 columns: Time, a, label, b, c");
+    static const char rows[] = "Time (ms),Fz,Cz,Pz,F3,C3,P3,F4,C4,P4\n1,2,3,4,5,6,7,8,9,0\n";
+    put_file("x.csv", rows, strlen(rows));
+    assert_fails(
+        "x.csv:drop=time", TLNMF_ERR_INPUT,
+        "x.csv: no column \"time\"; it has 10 columns: Time (ms), Fz, Cz, Pz, F3, C3, P3, F4 "
+        "and 2 more");
+}
+
+static void complex_numbers_are_named(void **state)
+{
+    static const char *const tables[] = {
+        " (1.000e+00+2.000e+00j), (0.000e+00-1.5e-01j)\n (3e0-1e0j), (4e0+0e0j)\n",
+        "(1e0+2e0j) (2e0+2e0j)\n(3e0-1e0j) (4e0+0e0j)\n", "1-2i;3+4i\n5+6i;7-8i\n",
+        "a,b\n1,2\n3,4+1j\n"};
+    (void)state;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        put_file("x.csv", tables[i], strlen(tables[i]));
+        assert_fails("x.csv", TLNMF_ERR_INPUT,
+                     "x.csv: the table is complex: save the real and the imaginary part as two "
+                     "realisations, or save its power, the squared magnitude, and use --input "
+                     "power");
+    }
 }
 
 #define IDENTIFY(names, drop)                                                             \
@@ -306,6 +337,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_tables),
         cmocka_unit_test(headers_and_indices),
+        cmocka_unit_test(complex_numbers_are_named),
         cmocka_unit_test(columns_by_name_and_number),
         cmocka_unit_test(columns_that_identify_rows),
         cmocka_unit_test(bad_cells_in_the_first_row),

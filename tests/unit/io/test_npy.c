@@ -322,7 +322,7 @@ static void test_hostile_headers(void **state)
         {"{'descr': [('a', '<f8')]}", "x.npy: a structured dtype, not plain numbers"},
         {"{'descr': '|O'}",
          "x.npy: dtype '|O' is Python objects (supported: f2-f8, i1-i8, u1-u8, b1)"},
-        {"{'descr': '<c16'}",
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}",
          "x.npy: the array is complex: save the real and the imaginary part as two "
          "realisations, or save its power, the squared magnitude, and use --input power"},
         {"{'descr': '<U5'}",
