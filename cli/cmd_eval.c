@@ -1,7 +1,6 @@
 /* tlnmf eval: scores a separation against the true sources. */
 #include "cli/cli.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -219,11 +218,12 @@ static json_t *result_json(const cli_call *call, const scoring *ev)
         json_array_append_new(permutation, json_integer((json_int_t)match_of(ev, r)));
     }
     json_t *object = json_pack(
-        "{s: o, s: o, s: o, s: b, s: o, s: b, s: I, s: I, s: I, s: s}", "sources", sources, "mean",
-        scores_json(ev, "mean_", 0), "permutation", permutation, "permuted", arg.fixed == NULL,
-        "filter", cli_option_json(call->settings, "score", "filter"), "images", ev->images,
-        "frames", (json_int_t)ev->shape[1], "channels", (json_int_t)ev->shape[2], "rate",
-        (json_int_t)ev->rate, "version", tlnmf_version());
+        "{s: o, s: o, s: I, s: o, s: b, s: o, s: b, s: I, s: I, s: I, s: s}", "sources", sources,
+        "mean", scores_json(ev, "mean_", 0), "scored",
+        (json_int_t)tlnmf_record_get_integer(ev->scores, "scored"), "permutation", permutation,
+        "permuted", arg.fixed == NULL, "filter", cli_option_json(call->settings, "score", "filter"),
+        "images", ev->images, "frames", (json_int_t)ev->shape[1], "channels",
+        (json_int_t)ev->shape[2], "rate", (json_int_t)ev->rate, "version", tlnmf_version());
     if (windows_of(ev) > 0)
         json_object_set_new(object, "window",
                             cli_option_json(call->settings, "score", "framewise"));
@@ -279,8 +279,13 @@ static void print_table(const scoring *ev)
         printf(" %8s", headings[f]);
     puts("  (dB)");
     print_rows(ev, wide);
-    if (ev->n > 1 && !isnan(score_of(ev, "mean_", "sdr", 0))) {
-        printf("%-*s ", wide[0] + 2 + wide[1], "mean");
+    int64_t scored = tlnmf_record_get_integer(ev->scores, "scored");
+    if (ev->n > 1 && scored > 0) {
+        char text[64] = "mean";
+        if (scored < ev->n)
+            snprintf(text, sizeof text, "mean of %lld of %lld", (long long)scored,
+                     (long long)ev->n);
+        printf("%-*s ", wide[0] + 2 + wide[1], text);
         print_scores(ev, "mean_", 0);
     }
 }

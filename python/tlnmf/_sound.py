@@ -142,7 +142,8 @@ def bss_eval(reference: Any, estimate: Any, **options: Any) -> Record:
     -------
     Record
         sdr, sir, sar, si_sdr (sources, channels + 1), the last column for all channels together;
-        match (sources,); state (sources, channels + 1); mean_sdr, mean_sir, mean_sar, mean_si_sdr.
+        match (sources,); state (sources, channels + 1); mean_sdr, mean_sir, mean_sar, mean_si_sdr,
+        of `scored` sources: those without a silent reference or estimate.
 
     Examples
     --------

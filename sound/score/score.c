@@ -48,9 +48,12 @@ static tlnmf_error put_scores(tlnmf_ctx *ctx, const tl_score_signals *in, const 
                                   tl_score_mean(shape[0], shape[1], scores + in->channels, c)));
     }
     TRY(tl_record_new_array(ctx, out, "match", 1, &in->sources, &x));
-    for (int64_t r = 0; r < in->sources; r++)
+    int64_t scored = 0;
+    for (int64_t r = 0; r < in->sources; r++) {
         x[r] = (double)match[r];
-    return TLNMF_OK;
+        scored += scores[r * shape[1] + in->channels].state == TL_SCORED;
+    }
+    return tlnmf_record_set_integer(ctx, out, "scored", scored);
 }
 
 /* ---- window by window ------------------------------------------------------------------------ */

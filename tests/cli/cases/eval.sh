@@ -23,8 +23,12 @@ a.wav      x.wav        19.96      inf    19.96    19.96' "" \
 expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
 a.wav      x.wav        19.96      inf    19.96    19.96
 zero.wav   y.wav       silent reference
-mean                    19.96      inf    19.96    19.96' "" \
+mean of 1 of 2          19.96      inf    19.96    19.96' "" \
     tlnmf eval --filter 1 --ref a.wav zero.wav --est y.wav x.wav
+expect 0 ... "" tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav zero.wav
+check "a missing stem is not hidden by the mean" grep -q "^mean of 1 of 2 " "$out"
+expect 0 ... "" tlnmf eval --filter 1 --ref a.wav b.wav --est x.wav zero.wav --json
+check "also in JSON" [ "$(json scored)" = 1 ]
 expect 0 'reference  estimate       SDR      SIR      SAR   SI-SDR  (dB)
 a.wav      zero.wav    silent estimate' "" tlnmf eval --ref a.wav --est zero.wav
 
