@@ -258,7 +258,8 @@ static void print_rows(const scoring *ev, const int wide[2])
         }
         if (windows_of(ev) > 0) {
             char text[48];
-            snprintf(text, sizeof text, "median of %lld windows", (long long)windows_of(ev));
+            snprintf(text, sizeof text, "median of %lld window%s", (long long)windows_of(ev),
+                     cli_plural(windows_of(ev)));
             printf("  %-*s ", wide[0] + wide[1], text);
             print_scores(ev, "median_", r);
         }

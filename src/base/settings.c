@@ -544,6 +544,17 @@ static tlnmf_error check_fit(tlnmf_ctx *ctx, const tl_settings *s)
     return TLNMF_OK;
 }
 
+/* With fewer samples than taps, a filter turns any reference into any estimate. */
+static tlnmf_error check_score(tlnmf_ctx *ctx, const tl_settings *s)
+{
+    if (s->framewise > 0 && s->framewise < s->filter)
+        return tl_fail(ctx, TLNMF_ERR_OPTION,
+                       "framewise: windows of %lld samples are shorter than the filter of %lld "
+                       "taps; use longer windows or a smaller filter",
+                       (long long)s->framewise, (long long)s->filter);
+    return TLNMF_OK;
+}
+
 tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tl_settings *settings)
 {
     TL_NEED(ctx, ctx);
@@ -562,5 +573,7 @@ tlnmf_error tlnmf_settings_check(tlnmf_ctx *ctx, const tl_settings *settings)
         return tl_fail(ctx, TLNMF_ERR_OPTION, "rank-reduce requires whiten");
     if (settings->task == TL_TASK_JD)
         return check_learning(ctx, settings);
+    if (settings->task == TL_TASK_SCORE)
+        return check_score(ctx, settings);
     return TLNMF_OK;
 }

@@ -68,6 +68,10 @@ expect 0 'reference  estimate              SDR      SIR      SAR   SI-SDR  (dB)
 p.wav      q.wav               22.97      inf    22.97    22.97
   median of 2 windows          30.00      inf    30.00    30.00' "" \
     tlnmf eval --filter 1 --framewise 2 --framewise-hop 2 --ref p.wav --est q.wav
+expect 0 ... "" tlnmf eval --filter 1 --framewise 4 --ref p.wav --est q.wav
+check "one window" grep -q "^  median of 1 window  " "$out"
+usage eval "framewise: windows of 3 samples are shorter than the filter of 4 taps; use longer windows or a smaller filter" \
+    --filter 4 --framewise 3 --ref p.wav --est q.wav
 expect 0 ... "" tlnmf eval --filter 1 --framewise 0.25ms --framewise-hop 2 --ref a.wav --est x.wav --json
 check "a window that cannot be scored" [ "$(sed -n '/"framewise"/,/]/p' "$out" | tr -d ' \n')" = \
     '"framewise":{"sdr":[20.0,null],' ]
