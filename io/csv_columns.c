@@ -101,25 +101,31 @@ static bool same(io_span a, io_span b)
     return length == (size_t)(b.end - b.at) && (length == 0 || memcmp(a.at, b.at, length) == 0);
 }
 
-/* Marks the columns of this name, or else the column of this number from 1. False: none. */
-static bool mark(io_span wanted, int64_t count, const io_span *names, bool value, bool *marks)
+typedef enum marked { MARKED_NONE, MARKED_NEW, MARKED_AGAIN } marked;
+
+static marked mark_one(bool value, bool *column)
 {
-    bool found = false;
+    marked found = *column == value ? MARKED_AGAIN : MARKED_NEW;
+    *column = value;
+    return found;
+}
+
+/* Marks the columns of this name, or else the column of this number from 1. */
+static marked mark(io_span wanted, int64_t count, const io_span *names, bool value, bool *marks)
+{
+    marked found = MARKED_NONE;
     double number;
     for (int64_t i = 0; i < count; i++)
-        if (names[i].at < names[i].end && same(names[i], wanted)) {
-            marks[i] = value;
-            found = true;
-        }
-    if (found)
-        return true;
+        if (names[i].at < names[i].end && same(names[i], wanted))
+            found = mark_one(value, &marks[i]);
+    if (found != MARKED_NONE)
+        return found;
     for (const char *c = wanted.at; c < wanted.end; c++)
         if (*c < '0' || *c > '9')
-            return false;
+            return MARKED_NONE;
     if (!io_decimal(wanted.at, wanted.end, &number) || number < 1 || number > (double)count)
-        return false;
-    marks[(int64_t)number - 1] = value;
-    return true;
+        return MARKED_NONE;
+    return mark_one(value, &marks[(int64_t)number - 1]);
 }
 
 /* "time, label": the first names of a table. */
@@ -137,18 +143,24 @@ static void list(int64_t count, const io_span *names, char *text, size_t size)
         }
 }
 
-/* Marks all columns that a list names. */
+/* Marks all columns that a list names. A column to read may be named only once. */
 static bool mark_list(tlnmf_ctx *ctx, const char *file, const char *wanted, int64_t count,
                       const io_span *names, bool value, bool *marks)
 {
     char have[256];
     while (*wanted) {
         size_t length = strcspn(wanted, ",");
-        if (!mark((io_span){wanted, wanted + length}, count, names, value, marks)) {
+        int shown = (int)(length > 40 ? 40 : length);
+        marked found = mark((io_span){wanted, wanted + length}, count, names, value, marks);
+        if (found == MARKED_AGAIN && !value)
+            return io_fail(ctx, TLNMF_ERR_INPUT,
+                           "%s: --columns names the column \"%.*s\" twice; name each column once",
+                           file, shown, wanted);
+        if (found == MARKED_NONE) {
             list(count, names, have, sizeof have);
             return io_fail(ctx, TLNMF_ERR_INPUT, "%s: no column \"%.*s\"; it has %lld column%s%s%s",
-                           file, (int)(length > 40 ? 40 : length), wanted, (long long)count,
-                           count == 1 ? "" : "s", have[0] ? ": " : "", have);
+                           file, shown, wanted, (long long)count, count == 1 ? "" : "s",
+                           have[0] ? ": " : "", have);
         }
         wanted += length + (wanted[length] == ',');
     }

@@ -46,6 +46,10 @@ input fit "falls.csv: these columns usually identify rows: id. Use --drop id to 
 sizes 2 2 "$left, 1 column" falls.csv --drop id
 sizes 2 2 "$left, 1 column" falls.csv --columns a,3
 sizes 2 3 "$left" falls.csv --columns '*'
+for twice in a,a a,2; do
+    input fit "falls.csv: --columns names the column \"${twice#a,}\" twice; name each column once" \
+        falls.csv -k 1 --columns $twice
+done
 sizes 2 3 "$left" falls.csv --index no
 expect 0 ... "tlnmf jd: falls.csv: text, 2 x 2 numbers between commas$left, 1 column" \
     tlnmf jd falls.csv --drop 1 --input data -o drop.h5
