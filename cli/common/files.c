@@ -247,8 +247,9 @@ static int refuse(const cli_command *command, const char *path)
     return cli_fail(command, EXIT_OUTPUT, "%s: cannot be written: %s", path, strerror(errno));
 }
 
-/* A file that exists is replaced with --force only. A pipe or a device is written in place. */
-static int check_output(const cli_command *command, const char *path)
+/* A file that exists is replaced with --force only, and never for a dataset: a file is written as a
+ * whole, so its other datasets would be lost. A pipe or a device is written in place. */
+static int check_output(const cli_command *command, const char *path, const char *spec)
 {
     struct stat status;
     if (stat(path, &status) != 0) /* missing, or a name that is too long, a loop of links, .. */
@@ -259,6 +260,10 @@ static int check_output(const cli_command *command, const char *path)
         return refuse(command, path);
     if (!S_ISREG(status.st_mode))
         return EXIT_DONE;
+    if (strlen(path) < strlen(spec))
+        return cli_fail(command, EXIT_OUTPUT,
+                        "%s: exists already, and a dataset cannot be added to it; name a new file",
+                        path);
     if (cli_asked.force == NULL)
         return cli_fail(command, EXIT_OUTPUT, "%s: exists already; --force replaces it", path);
     return check_folder(command, path);
@@ -313,7 +318,7 @@ int cli_file_add(const cli_call *call, cli_role role, const char *what, const ch
     int code = compared || new.standard ? add(call, &new) : EXIT_DONE;
     if (code != EXIT_DONE || new.standard)
         return code;
-    return role == CLI_WRITES   ? check_output(call->command, path)
+    return role == CLI_WRITES   ? check_output(call->command, path, spec)
            : role == CLI_STAGES ? check_staged(call->command, path)
            : role == CLI_SAVES  ? check_saved(call->command, path)
                                 : EXIT_DONE;

@@ -49,7 +49,12 @@ cp c.npy kept.npy
 for option in "-o c.npy" "-o d.npy --truth-w c.npy" "-o d.npy --truth-h c.npy"; do
     expect 5 "" "tlnmf simulate: c.npy: exists already; --force replaces it" tlnmf simulate gcm $option
 done
-expect 5 "" "tlnmf simulate: a.h5: exists already; --force replaces it" tlnmf simulate gcm -o a.h5:/Z
+cp a.h5 kept.h5
+for force in "" --force; do
+    expect 5 "" "tlnmf simulate: a.h5: exists already, and a dataset cannot be added to it; name a new file" \
+        tlnmf simulate gcm -o a.h5:/Z $force
+done
+check "the datasets of the file stay" cmp a.h5 kept.h5
 check "nothing has changed" cmp c.npy kept.npy
 absent d.npy
 expect 0 "" "" tlnmf simulate gcm --s 2 --m 3 --n 4 --kbar 2 --force -o c.npy
