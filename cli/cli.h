@@ -268,6 +268,8 @@ int cli_add_outputs(const cli_call *call);
 /* Checks the extension of a model and --json, then adds its file; NULL adds nothing. */
 int cli_check_model_output(const cli_call *call, const char *output);
 
+/* Whether the file is an input or the checkpoint. */
+bool cli_is_input(const cli_call *call, const char *path);
 /* Whether a checked output may no longer be written: another process has created it since, without
  * --force, or it has become a link to an input. */
 bool cli_is_taken(const cli_call *call, const char *output);

@@ -324,18 +324,25 @@ int cli_file_add(const cli_call *call, cli_role role, const char *what, const ch
                                 : EXIT_DONE;
 }
 
-bool cli_is_taken(const cli_call *call, const char *output)
+bool cli_is_input(const cli_call *call, const char *path)
 {
     char rest[CLI_PATH];
-    struct stat status;
     identity id;
+    bool known = identify(path, CLI_STAGES, -1, rest, &id);
+    for (size_t i = 0; known && i < call->files->count; i++) {
+        cli_role role = call->files->entry[i].role;
+        if ((role == CLI_READS || role == CLI_SAVES) && is_same(&call->files->entry[i].id, &id))
+            return true;
+    }
+    return false;
+}
+
+bool cli_is_taken(const cli_call *call, const char *output)
+{
+    struct stat status;
     if (strcmp(output, "-") == 0 || stat(output, &status) != 0 || !S_ISREG(status.st_mode))
         return false;
-    bool known = identify(output, CLI_STAGES, -1, rest, &id);
-    for (size_t i = 0; known && i < call->files->count; i++)
-        if (call->files->entry[i].role == CLI_READS && is_same(&call->files->entry[i].id, &id))
-            return true;
-    return cli_asked.force == NULL;
+    return cli_asked.force == NULL || cli_is_input(call, output);
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */

@@ -218,7 +218,8 @@ static int check_empty(const cli_stems *stems)
         closedir(directory);
     return empty ? EXIT_DONE
                  : cli_fail(stems->call->command, EXIT_OUTPUT,
-                            "%s: the directory is not empty; --force adds and replaces files",
+                            "%s: the directory is not empty; --force replaces the outputs of an "
+                            "earlier run",
                             stems->directory);
 }
 

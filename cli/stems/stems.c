@@ -79,10 +79,11 @@ static tlnmf_error complete_model(const cli_stems *stems, tlnmf_record *model,
     return tlnmf_record_set_integer(ctx, model, "N", shape[1]);
 }
 
-/* Writes the page unless --no-report, the model, and its summary as a file. A page that cannot be
- * written is only a warning, because the stems are complete. */
+/* Writes the page unless --no-report, the model, and its summary as a file. If the page cannot be
+ * written, the other files are, because the stems are complete; *page_code is then the exit code.
+ */
 static int write_model(const cli_outputs *o, tlnmf_record *model, const tlnmf_record *report,
-                       json_t *summary)
+                       json_t *summary, int *page_code)
 {
     const cli_stems *stems = o->stems;
     tlnmf_ctx *ctx = stems->call->ctx;
@@ -96,7 +97,9 @@ static int write_model(const cli_outputs *o, tlnmf_record *model, const tlnmf_re
         json_object_set_new(summary, "page", cli_text(page));
     tlnmf_error error = complete_model(stems, model, report, summary);
     if (error == TLNMF_OK && has_page && cli_stems_page(o, model, report) != TLNMF_OK) {
-        cli_warn(stems->call->command, "the page could not be written: %s", tlnmf_message(ctx));
+        *page_code =
+            cli_fail(stems->call->command, EXIT_OUTPUT,
+                     "the page could not be written, all other files are: %s", tlnmf_message(ctx));
         json_object_del(summary, "page");
         error = complete_model(stems, model, report, summary);
     }
@@ -128,7 +131,8 @@ static int publish(cli_stems *stems, cli_outputs *o, tlnmf_record *model,
     cli_stems_describe(o, model, summary);
     cli_unexplained_describe(stems, model, report, summary);
     TRY(write_activations(stems, model, report, summary));
-    TRY(write_model(o, model, report, summary));
+    int page_code = EXIT_DONE;
+    TRY(write_model(o, model, report, summary, &page_code));
     int code = cli_stage_publish(stems);
     cli_stage_close(stems); /* before printing: a closed pipe may end the process */
     if (code != EXIT_DONE)
@@ -137,7 +141,7 @@ static int publish(cli_stems *stems, cli_outputs *o, tlnmf_record *model,
         cli_stems_print(o, model, report, json_string_value(json_object_get(summary, "page")));
     else
         cli_print_json(summary);
-    return EXIT_DONE;
+    return page_code;
 }
 
 int cli_stems_make(cli_stems *stems, tlnmf_record *model, json_t *about)

@@ -30,9 +30,9 @@ check "jd --force replaces it" tlnmf info phi.h5 >"$out"
 learn="--method nmf --transform dct --per-source 1 -q" # -q: no warning about sound without labels
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt $learn -o stems
 mkdir other && echo mine >other/summary.json
-expect 5 "" "tlnmf separate: other: the directory is not empty; --force adds and replaces files" \
+expect 5 "" "tlnmf separate: other: the directory is not empty; --force replaces the outputs of an earlier run" \
     tlnmf separate notes.wav --labels notes.txt $learn -o other
-expect 5 "" "tlnmf apply: other: the directory is not empty; --force adds and replaces files" \
+expect 5 "" "tlnmf apply: other: the directory is not empty; --force replaces the outputs of an earlier run" \
     tlnmf apply stems/model.h5 notes.wav -o other
 check "nothing was added" [ "$(ls other)" = summary.json -a "$(<other/summary.json)" = mine ]
 expect 0 ... "" tlnmf apply stems/model.h5 notes.wav -o other --force

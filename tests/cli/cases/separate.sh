@@ -285,10 +285,14 @@ labels "line 2: the highest frequency is below the lowest" '0\t1\ta\n\\\t500\t10
 labels "line 2: not a frequency in Hz: low" '0\t1\ta\n\\\tlow\t100\n'
 
 # ---- outputs -------------------------------------------------------------------------------------
-expect 5 "" "tlnmf separate: stems: the directory is not empty; --force adds and replaces files" \
+expect 5 "" "tlnmf separate: stems: the directory is not empty; --force replaces the outputs of an earlier run" \
     tlnmf separate notes.wav -k 2 -o stems
-expect 0 ... "" tlnmf separate notes.wav -k 2 -o stems --force --method nmf --format flac
-check "the existing files are kept" [ -f stems/high.wav -a -f stems/source_1.flac ]
+echo mine >stems/notes.md
+expect 0 ... "tlnmf separate: stems: removed low A.wav and 2 other files of the earlier run" \
+    tlnmf separate notes.wav -k 2 -o stems --force --method nmf --format flac
+check "only the outputs of the earlier run are removed" \
+    [ ! -e stems/high.wav -a -f stems/notes.md -a -f stems/source_1.flac ]
+rm stems/notes.md
 expect 5 "" "tlnmf separate: notes.txt: Not a directory" tlnmf separate notes.wav -k 2 -o notes.txt
 expect 5 "" "tlnmf separate: no/dir: No such file or directory" tlnmf separate notes.wav -k 2 -o no/dir
 # no space for the stems: 8 blocks of 512 or 1024 bytes
