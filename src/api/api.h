@@ -38,9 +38,10 @@ void tl_flat_start(const tlnmf_data *data, int64_t K, double eps, double *H);
 
 /* Whether all numbers are finite, and not negative if `nonnegative`. */
 bool tl_is_usable(int64_t count, const double *x, bool nonnegative);
-/* An error unless W is finite and not negative and Phi is orthogonal, which takes M^3 operations.
- */
-tlnmf_error tl_check_model(tlnmf_ctx *ctx, int64_t M, const tl_model_point *model);
+/* An error unless W is finite and not negative and Phi is orthogonal to 1e-5, which takes M^3
+ * operations. If Phi is not orthogonal to 1e-8, the model refers to the nearest orthogonal matrix
+ * instead, with a warning. *own is that matrix or NULL; the caller releases it. */
+tlnmf_error tl_check_model(tlnmf_ctx *ctx, int64_t M, tl_model_point *model, double **own);
 
 /* An error if a start holds a name that no record of the library has: probably a wrong one. */
 tlnmf_error tl_check_start_names(tlnmf_ctx *ctx, const tlnmf_record *record);

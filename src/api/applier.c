@@ -30,6 +30,7 @@ static tlnmf_error read_size(tlnmf_ctx *ctx, const tlnmf_record *model, int64_t 
 static tlnmf_error open_engine(tlnmf_ctx *ctx, const tlnmf_record *record, tlnmf_applier *a)
 {
     tl_model_point point = {0};
+    double *own_Phi;
     TRY(read_size(ctx, record, &a->M));
     TRY(tl_data_new(ctx, a->M, 1, 1, &a->data));
     a->data->S = 1;
@@ -37,14 +38,16 @@ static tlnmf_error open_engine(tlnmf_ctx *ctx, const tlnmf_record *record, tlnmf
     a->data->weight[0] = 1.0;
     tl_data_note_one_each(a->data);
     TRY(tl_read_point(ctx, a->data, record, "the model", false, &point));
-    TRY(tl_check_model(ctx, a->M, &point));
+    TRY(tl_check_model(ctx, a->M, &point, &own_Phi));
     a->K = point.K;
     a->eps = point.eps;
     const tl_model model = {.data = a->data, .K = a->K, .eps = a->eps, .gamma = 1.0};
     const tl_engine_spec spec = {.model = &model, .moves = TL_H};
-    TRY(tl_engine_of(NULL)->create(ctx, &spec, &a->engine));
-    tl_engine_load(a->engine, point.Phi, point.W, NULL);
-    return TLNMF_OK;
+    tlnmf_error error = tl_engine_of(NULL)->create(ctx, &spec, &a->engine);
+    if (error == TLNMF_OK)
+        tl_engine_load(a->engine, point.Phi, point.W, NULL);
+    tl_release(&ctx->hooks, own_Phi);
+    return error;
 }
 
 tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *model,

@@ -4,6 +4,7 @@
 #include "engine/device.h"
 #include "linalg/linalg.h"
 #include "model/kernels.h"
+#include "search/starts.h"
 #include "solve/solver.h"
 
 #include <math.h>
@@ -211,18 +212,33 @@ static double own_I_per_entry(const tlnmf_record *model)
     return tlnmf_record_get_real(model, "I") / entries;
 }
 
-tlnmf_error tl_check_model(tlnmf_ctx *ctx, int64_t M, const tl_model_point *model)
+tlnmf_error tl_check_model(tlnmf_ctx *ctx, int64_t M, tl_model_point *model, double **own)
 {
+    bool rounded;
+    *own = NULL;
     if (!tl_is_usable(M * model->K, model->W, true))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the model: W must be finite and not negative");
-    return tl_check_orthogonal(ctx, "the model's Phi", M, model->Phi);
+    TRY(tl_check_Phi(ctx, "the model's Phi", M, model->Phi, &rounded));
+    if (!rounded)
+        return TLNMF_OK;
+    double *Phi = tl_allocate(&ctx->hooks, (size_t)(M * M) * sizeof *Phi);
+    if (Phi == NULL)
+        return tl_fail(ctx, TLNMF_ERR_MEMORY, "no memory for Phi");
+    tl_copy(Phi, model->Phi, M * M);
+    tlnmf_error error = tl_polar(ctx, M, Phi);
+    if (error == TLNMF_OK)
+        model->Phi = *own = Phi;
+    else
+        tl_release(&ctx->hooks, Phi);
+    return error;
 }
 
 tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                         const tl_settings *settings, tlnmf_record **applied)
 {
     tl_model_point point = {0};
-    tlnmf_data *trimmed;
+    tlnmf_data *trimmed = NULL;
+    double *own_Phi;
     TL_NEED_OUT(ctx, applied);
     TL_NEED(ctx, model);
     TL_NEED(ctx, data);
@@ -230,12 +246,13 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
     TRY(tl_settings_need(ctx, settings, TL_TASK_APPLY));
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(tl_read_point(ctx, data, model, "the model", false, &point));
-    TRY(tl_check_model(ctx, data->M, &point));
     TRY(tl_check_range(ctx, data, point.eps));
     tl_fitted own = read_own(model, point.K);
     point.H = own.N == data->N ? own.H : NULL;
-    TRY(tl_data_trim(ctx, data, point.eps, &trimmed));
-    tlnmf_error error = tlnmf_record_create(ctx, applied);
+    TRY(tl_check_model(ctx, data->M, &point, &own_Phi));
+    tlnmf_error error = tl_data_trim(ctx, data, point.eps, &trimmed);
+    if (error == TLNMF_OK)
+        error = tlnmf_record_create(ctx, applied);
     if (error == TLNMF_OK) {
         work w = {.ctx = ctx,
                   .data = trimmed != NULL ? trimmed : data,
@@ -249,5 +266,6 @@ tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_d
                                   applied);
     }
     tlnmf_data_free(trimmed);
+    tl_release(&ctx->hooks, own_Phi);
     return error;
 }

@@ -128,7 +128,7 @@ tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     const double log_2_pi = 1.8378770664093454836;
     tl_model_point point = {0};
     int64_t frames = 0;
-    double *x, mean = 0.0;
+    double *x, *own_Phi, mean = 0.0;
     TL_NEED_OUT(ctx, likelihood);
     TL_NEED(ctx, model);
     TL_NEED(ctx, data);
@@ -137,11 +137,12 @@ tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     TRY(tlnmf_settings_check(ctx, settings));
     TRY(check_data(ctx, data));
     TRY(tl_read_point(ctx, data, model, "the model", false, &point));
-    TRY(tl_check_model(ctx, data->M, &point));
     TRY(tl_check_range(ctx, data, point.eps));
     TRY(read_H(ctx, model, &point, &frames));
-    TRY(tlnmf_record_create(ctx, likelihood));
-    tlnmf_error error = tl_record_new_array(ctx, *likelihood, "log_likelihood", 1, &data->N, &x);
+    TRY(tl_check_model(ctx, data->M, &point, &own_Phi));
+    tlnmf_error error = tlnmf_record_create(ctx, likelihood);
+    if (error == TLNMF_OK)
+        error = tl_record_new_array(ctx, *likelihood, "log_likelihood", 1, &data->N, &x);
     if (error == TLNMF_OK)
         error = tl_marginal_data(ctx, data, &point, frames, settings, x, &mean);
     if (error == TLNMF_OK) {
@@ -152,5 +153,6 @@ tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model, const tl
     }
     if (error == TLNMF_OK)
         error = tlnmf_record_set_real(ctx, *likelihood, "eps", point.eps);
+    tl_release(&ctx->hooks, own_Phi);
     return tl_record_keep_if(error, likelihood);
 }

@@ -26,22 +26,21 @@ bool tl_starts_are_same(const tl_settings *opt, int64_t K, bool keeps_transform,
     return !draws_Phi && (K == 0 || (given.W != NULL && given.H != NULL));
 }
 
-/* A Phi that is orthogonal in single precision is accepted; fill_Phi() orthogonalises it. */
-static tlnmf_error check_Phi(tlnmf_ctx *ctx, int64_t M, const double *Phi)
+tlnmf_error tl_check_Phi(tlnmf_ctx *ctx, const char *name, int64_t M, const double *Phi,
+                         bool *rounded)
 {
-    const double most = 1e-5, rounded = 1e-8; /* printed with nine digits */
+    const double most = 1e-5, printed = 1e-8; /* with nine digits */
     double off;
     for (int64_t i = 0; i < M * M; i++)
         if (!isfinite(Phi[i]))
-            return tl_fail(ctx, TLNMF_ERR_DATA,
-                           "the given Phi is not finite at row %lld, column %lld",
+            return tl_fail(ctx, TLNMF_ERR_DATA, "%s is not finite at row %lld, column %lld", name,
                            (long long)(i / M), (long long)(i % M));
-    TRY(tl_check_orthogonal_to(ctx, "the given Phi", M, Phi, most, &off));
+    TRY(tl_check_orthogonal_to(ctx, name, M, Phi, most, &off));
     bool is_fold = ctx->monitor != NULL && ctx->monitor->folds > 0; /* the fit after it warns */
-    if (off > rounded && !is_fold)
+    *rounded = off > printed;
+    if (*rounded && !is_fold)
         tl_log(ctx, TLNMF_LOG_WARNING,
-               "the given Phi is orthogonal only to %.2g: the nearest orthogonal matrix is used",
-               off);
+               "%s is orthogonal only to %.2g: the nearest orthogonal matrix is used", name, off);
     return TLNMF_OK;
 }
 
@@ -86,8 +85,9 @@ static tlnmf_error check_range(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K
 static tlnmf_error check_given(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t K,
                                const tl_settings *opt, const tl_start *given)
 {
+    bool rounded; /* fill_Phi() orthogonalises it */
     if (given->Phi != NULL)
-        TRY(check_Phi(ctx, data->M, given->Phi));
+        TRY(tl_check_Phi(ctx, "the given Phi", data->M, given->Phi, &rounded));
     if (K > 0 && given->W != NULL) {
         TRY(check_factor(ctx, "W", data->M, K, given->W));
         for (int64_t k = 0; k < K; k++)

@@ -27,6 +27,12 @@ int64_t tl_starts_most(const tl_settings *opt);
 bool tl_starts_are_same(const tl_settings *opt, int64_t K, bool keeps_transform,
                         const tl_start *given_or_null);
 
+/* Checks that Phi is finite and orthogonal to 1e-5, as it is in single precision. If not to 1e-8,
+ * *rounded is set and a warning says that the nearest orthogonal matrix is used, which the caller
+ * must do. Messages call Phi `name`. */
+tlnmf_error tl_check_Phi(tlnmf_ctx *ctx, const char *name, int64_t M, const double *Phi,
+                         bool *rounded);
+
 /* Checks the values of the given arrays; the caller has checked their shapes. */
 tlnmf_error tl_starts_create(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
                              int64_t K, bool keeps_transform, const tl_start *given,
