@@ -1,10 +1,10 @@
 /* The staging folder DIR/.tlnmf-part: all outputs are complete in it before an old file is
  * replaced.
  *
- * Publishing writes a journal, moves the old files into the staging folder, also those of an
- * earlier run that have no successor, then the new files into DIR, and removes the journal. The
- * summary is the first file to leave DIR and the last to enter it, so a folder that has one is
- * complete. If a journal remains, after a failure or a kill, the old files are restored. */
+ * Publishing writes a journal, moves the old files into the staging folder, also a page that has no
+ * successor, then the new files into DIR, and removes the journal. The summary is the first file to
+ * leave DIR and the last to enter it, so a folder that has one is complete. If a journal remains,
+ * after a failure or a kill, the old files are restored. */
 #include "cli/stems/stems.h"
 
 #include <dirent.h>
@@ -71,11 +71,11 @@ static const char *old_name(const char *name, char old[OLD])
 
 /* ---- restoring ------------------------------------------------------------------------------- */
 
-/* The staging folder, DIR, and the journal: the names of old files without a successor, whose
- * identity is "", then those of the new files and their identities. */
+/* The staging folder, DIR, and the journal: the old page without a successor, if any, whose
+ * identity is "", then the names of the new files and their identities. */
 typedef struct shipment {
     int from, to;
-    json_t *retired; /* the names of old files without a successor */
+    const char *retired; /* the page of an earlier run without a successor; or NULL */
     tlnmf_record *journal;
 } shipment;
 
@@ -259,7 +259,7 @@ static tlnmf_error write_journal(const cli_stems *stems, shipment *s, struct dir
                                  size_t new_count)
 {
     tlnmf_ctx *ctx = stems->call->ctx;
-    size_t retired = json_array_size(s->retired), count = retired + new_count;
+    size_t retired = s->retired != NULL, count = retired + new_count;
     char path[CLI_PATH + sizeof JOURNAL];
     const char **text = calloc(2 * count + 1, sizeof *text); /* + 1: never of size 0 */
     char(*id)[ID] = calloc(count + 1, sizeof *id);
@@ -268,8 +268,7 @@ static tlnmf_error write_journal(const cli_stems *stems, shipment *s, struct dir
             ? tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the names of outputs")
             : tlnmf_record_create(ctx, &s->journal);
     for (size_t i = 0; error == TLNMF_OK && i < count; i++) {
-        text[i] = i < retired ? json_string_value(json_array_get(s->retired, i))
-                              : entry[i - retired]->d_name;
+        text[i] = i < retired ? s->retired : entry[i - retired]->d_name;
         text[count + i] = id[i];
         if (i >= retired && !identify(s->from, text[i], id[i]))
             error = tlnmf_fail(ctx, TLNMF_ERR_OUTPUT, strerror(errno));
@@ -290,7 +289,7 @@ static tlnmf_error write_journal(const cli_stems *stems, shipment *s, struct dir
  * On failure the journal remains, and cli_stage_close() restores the old files. */
 static int ship(const cli_stems *stems, const shipment *s, size_t new_count)
 {
-    size_t retired = json_array_size(s->retired), count = retired + new_count;
+    size_t retired = s->retired != NULL, count = retired + new_count;
     char old[OLD];
     for (size_t i = count; i-- > 0;)
         if (renameat(s->to, name_at(s, i), s->from, old_name(name_at(s, i), old)) != 0 &&
@@ -307,17 +306,6 @@ static int ship(const cli_stems *stems, const shipment *s, size_t new_count)
     return EXIT_DONE;
 }
 
-static void say_retired(const cli_stems *stems, const shipment *s)
-{
-    size_t count = json_array_size(s->retired);
-    char more[40] = "";
-    if (count > 1)
-        snprintf(more, sizeof more, " and %zu other file%s", count - 1, count == 2 ? "" : "s");
-    if (count > 0)
-        cli_say(stems->call->command, "%s: removed %s%s of the earlier run", stems->directory,
-                json_string_value(json_array_get(s->retired, 0)), more);
-}
-
 int cli_stage_publish(const cli_stems *stems)
 {
     shipment s = {.from = stems->stage,
@@ -330,21 +318,18 @@ int cli_stage_publish(const cli_stems *stems)
     for (int i = 0; code == EXIT_DONE && i < count; i++)
         code = check_old(stems, &s, entry[i]->d_name);
     if (code == EXIT_DONE) {
-        s.retired = cli_earlier_outputs(stems, s.to);
-        code = s.retired != NULL ? EXIT_DONE
-                                 : cli_fail(stems->call->command, EXIT_INTERNAL, "no memory");
+        s.retired = cli_earlier_page(stems, s.to);
+        code = cli_check(stems->call, write_journal(stems, &s, entry, (size_t)count), NULL);
     }
     if (code == EXIT_DONE)
-        code = cli_check(stems->call, write_journal(stems, &s, entry, (size_t)count), NULL);
-    if (code == EXIT_DONE)
         code = ship(stems, &s, (size_t)count);
-    if (code == EXIT_DONE)
-        say_retired(stems, &s);
+    if (code == EXIT_DONE && s.retired != NULL)
+        cli_say(stems->call->command, "%s: removed %s of the earlier run", stems->directory,
+                s.retired);
     for (int i = 0; i < count; i++)
         free(entry[i]);
     free(entry);
     tlnmf_record_free(s.journal);
-    json_decref(s.retired);
     if (s.to >= 0)
         close(s.to);
     return code;

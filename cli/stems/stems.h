@@ -59,15 +59,15 @@ const char *cli_stems_staged(const cli_stems *stems, const char *name, const cha
 /* Makes DIR/.tlnmf-part and locks it; fails if another run is using it. If a run was killed while
  * it published, DIR is then as it was before. */
 int cli_stage_open(cli_stems *stems);
-/* Moves all files of the staging folder to DIR, and removes the outputs of an earlier run that this
- * run does not write. On failure, cli_stage_close() restores the old files. Without --force no file
- * is replaced or removed. */
+/* Moves all files of the staging folder to DIR, and removes the page of an earlier run if this run
+ * writes none. On failure, cli_stage_close() restores the old files. Without --force no file is
+ * replaced or removed. */
 int cli_stage_publish(const cli_stems *stems);
 void cli_stage_close(cli_stems *stems);
 
-/* The names of the outputs of an earlier run in `folder` (the open DIR) that this run, with
- * --force, neither writes nor reads. NULL: no memory. */
-json_t *cli_earlier_outputs(const cli_stems *stems, int folder);
+/* The name of the page that tlnmf wrote earlier in `folder` (the open DIR), if this run, with
+ * --force, neither writes nor reads it; or NULL. */
+const char *cli_earlier_page(const cli_stems *stems, int folder);
 
 /* ---- the run (stems.c) ----------------------------------------------------------------------- */
 

@@ -522,10 +522,9 @@ TLNMF_API tlnmf_error tlnmf_compare_ranks(tlnmf_ctx *ctx, const tlnmf_data *data
                                           const int64_t *range_or_null,
                                           const tlnmf_record *start_or_null, tlnmf_record **ranks);
 /* Fits H to new data with the Phi, W and eps of a model. Settings of task "apply". `applied` holds
- * H, C, L, I, the outcome, own_data, fits, and on request X and V. Weights and masks of the data
- * count as in a fit. If Phi is orthogonal to 1e-5 only, the nearest orthogonal matrix is used, with
- * a warning. If the model was fitted to the same data (it has H, and its C is that of these data
- * with their weights and mask), the call returns the fitted H unchanged. */
+ * H, C, L, I, the outcome, own_data, fits, and on request X and V. Weights, masks and a Phi that is
+ * orthogonal to 1e-5 count as in a fit. If the model was fitted to the same data (it has H, and its
+ * C is that of these data with their weights and mask), the call returns the fitted H unchanged. */
 TLNMF_API tlnmf_error tlnmf_apply(tlnmf_ctx *ctx, const tlnmf_record *model, const tlnmf_data *data,
                                   const tlnmf_settings *settings, tlnmf_record **applied);
 /* The log-likelihood of new data under a model. log_likelihood[n] is (1/S) log p, where p is the

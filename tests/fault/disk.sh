@@ -29,17 +29,15 @@ declare -A commands=(
     [kept]="fit in/y.npy -k 2 -J 3 -q -o out/a.h5 --force --checkpoint out/kept --every 0"
     [separate]="separate in/s.wav -k 2 --method nmf --transform dct --frame 100 --activations labels -q -o out --force --checkpoint out/kept --every 0")
 
-# Creates old outputs with all names that a command writes, and a stem of an earlier run.
+# Creates old outputs with all names that a command writes.
 restore()
 {
     rm -rf out
     mkdir out
     local name
-    for name in a.h5 a.npz a.mat a.npy source_1.wav source_2.wav earlier.wav model.h5 activations.txt; do
+    for name in a.h5 a.npz a.mat a.npy source_1.wav source_2.wav model.h5 summary.json activations.txt; do
         echo "old $name" >out/$name
     done
-    echo '{"stems": ["out/earlier.wav"]}' >out/summary.json
-    touch -d '-1 minute' out/earlier.wav
 }
 
 # Ignores checkpoints, which --resume checks below.
@@ -107,7 +105,6 @@ restore
 faulty 0 EIO $stems --force
 calls=$(sort -n count | tail -n 1)
 new=$(state)
-[ ! -e out/earlier.wav ] || complain "the stem of the earlier run is still there"
 rm -rf out
 "$program" $stems >stdout 2>stderr
 fresh=$(state)

@@ -133,7 +133,7 @@ mv model.npz first.npz
 tlnmf fit y.npy -k 1 --trace -o model.npz >/dev/null
 check "the same bytes again" cmp model.npz first.npz
 expect 0 ... "" tlnmf jd y.npy --input data -o phi.mat
-input fit "model.npz: contains several arrays; name one, as in model.npz:Phi (it has Phi, W, H, energy, trace_stage, trace_iteration and 30 more)" \
+input fit "model.npz: contains several arrays; name one, as in model.npz:Phi (it has Phi, W, H, energy, trace_stage, trace_iteration and 36 more)" \
     model.npz -k 1 --no-model
 expect 0 ... "" tlnmf fit y.npy -k 1 --init-phi model.npz:Phi --no-model
 for name in model model.txt model.npy some.dir/model; do # a name without extension is refused as well
