@@ -13,7 +13,7 @@ import time
 import numpy as np
 import tlnmf
 
-WORDS = {"abo": "well", "wor": "worse", "not": "different", "can": "cannot tell"}
+WORDS = {"abo": "well", "wor": "worse", "no:": "different", "can": "cannot tell"}
 KINDS = ["same", "other Phi", "other W", "white", "rolled"]
 
 
@@ -33,7 +33,10 @@ def trial(a, M, N, seed):
     """All pairs of S and all kinds for one truth; yields rows of the table."""
     rng = np.random.default_rng([M, N, seed])
     spectra = lambda: (lambda W: W / W.sum(0))(rng.exponential(size=(M, a.k)))
-    activations = lambda: M * rng.gamma(a.shape, 1 / a.shape, size=(a.k, N))
+    if a.walk > 0:
+        activations = lambda: np.exp(np.cumsum(a.walk * rng.standard_normal((a.k, N)), axis=1))
+    else:
+        activations = lambda: M * rng.gamma(a.shape, 1 / a.shape, size=(a.k, N))
     Phi, W, other_W, H = transform(M), spectra(), spectra(), activations()
     other_Phi = np.linalg.qr(rng.standard_normal((M, M)))[0]
     for S in a.own:
@@ -88,6 +91,7 @@ def main():
     p.add_argument("--new", type=numbers, default=[1, 3, 10, 40], help="realisations of the new data")
     p.add_argument("--k", type=int, default=3, help="components")
     p.add_argument("--shape", type=float, default=1.0, help="shape of the gamma distribution of the activations")
+    p.add_argument("--walk", type=float, default=0.0, help="log activations are random walks with this step")
     p.add_argument("--tails", type=int, default=0, help="Student's t of so many degrees instead of Gaussian data")
     p.add_argument("--method", default="tl")
     p.add_argument("--csv", help="also write every trial here")

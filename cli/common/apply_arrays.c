@@ -123,7 +123,7 @@ static void print(FILE *out, const apply_work *w)
 static const cli_sentence sentences[] = {
     {"model fits",
      "Whether the model describes these data as well as the data that it was fitted to. Worse: the "
-     "excess is at least a tenth of the excess of data simulated with permuted rows of W H. "
+     "excess is at least a fifth of the excess of data simulated with permuted rows of W H. "
      "Different: at least a quarter. If the data cannot decide, the line says why."},
     {"I per entry",
      "How badly W H describes the power V, in nats per entry. Chance alone leaves about 1 / S with "

@@ -262,9 +262,9 @@ static const char *decide(const tl_goodness_task *task, const tl_goodness *g)
            high = g->excess - fmin(g->tails, 0.0);
     if (!isfinite(g->excess) || !isfinite(g->error) || !isfinite(g->random))
         return "cannot tell: the test was stopped, or left the range of double";
-    if (low >= least && low >= 0.1 * g->random)
+    if (low >= least && low >= 0.2 * g->random)
         return low >= 0.25 * g->random ? "no: these data are different" : "worse than its own data";
-    if ((high >= least && high < 0.1 * g->random) || high + 2.0 * g->error < 0.25 * g->random)
+    if ((high >= least && high < 0.2 * g->random) || high + 2.0 * g->error < 0.25 * g->random)
         return "about as well as its own data";
     if (g->tails != 0.0)
         return "cannot tell: the numbers of realisations differ, and the model does not describe "
