@@ -134,9 +134,9 @@ static void say_quality(io_buffer *page, const page_model *m)
         page_raw(page, "<p><b>How well:</b> not estimated; the warnings say why.</p>");
     else
         page_format(page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
-                    page_value(m, "separation.per_source") > 0.0
-                        ? " with --method, --per-source or --transform"
-                        : "");
+                    m->sources > 0 && isfinite(score_at(m, "agreement", 0))
+                        ? ""
+                        : " with --method, --per-source, --transform, or --window and --frame");
     say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");

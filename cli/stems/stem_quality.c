@@ -77,7 +77,8 @@ void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
                     tlnmf_record_get_text_at(model, "caveats", 0) != NULL;
     if (!isfinite(expected))
         printf("quality not estimated%s",
-               withheld ? ", see the warnings" : " with --method, --per-source or --transform");
+               withheld ? ", see the warnings"
+                        : " with --method, --per-source, --transform, or --window and --frame");
     else
         printf("about %.0f dB SI-SDR (%.0f to %.0f), %s", expected, at(model, "expected_low", k),
                at(model, "expected_high", k), words_for(expected));

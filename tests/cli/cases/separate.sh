@@ -22,7 +22,7 @@ check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
 check "the window" [ "$(json window)" = tukey ]
 near "seconds" "$(json release)" 0.2 0
 check "the frames that were used, once" [ "$(grep -c '"learn_frames"' "$out")" = 1 ]
-check "why there is no estimate" grep -q "not estimated with --method, --per-source or --transform. Listen" stems/report.html
+check "why there is no estimate" grep -q "not estimated with --method, --per-source, --transform, or --window and --frame. Listen" stems/report.html
 check "what it was chosen by" grep -q "1 candidate was compared on 1 remix" stems/report.html
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
@@ -73,6 +73,9 @@ expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o guided -v -q
 check "a verdict in words" grep -Eq "^  guided/low A.wav: about [0-9]+ dB SI-SDR \([0-9-]+ to [0-9]+\), (very )?good: the others are" "$out"
 check "the number of blended dictionaries" grep -q "^  transform     blend of ., mainly STFT, " "$out"
 check "the verdict is in the summary" [ "$(grep -c '"expected_si_sdr": [0-9]' guided/summary.json)" = 2 ]
+expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o single --frame 20ms --window sine
+check "one candidate: no figure" [ "$(grep -c 'quality not estimated with .* or --window and --frame$' "$out")" = 2 ]
+check "nor on the page" grep -q "not estimated with .* or --window and --frame. Listen" single/report.html
 printf 'no sound' >song.m4a
 expect 3 "" 'tlnmf separate: song.m4a: unsupported audio format
 tlnmf separate: convert it first: ffmpeg -i IN out.wav' tlnmf separate song.m4a -k 2
@@ -195,7 +198,7 @@ absent x
 printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
 expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, but the sound ends at 3 s' \
     tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
-check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source or --transform$' "$out")" = 2 ]
+check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source, --transform, or --window and --frame$' "$out")" = 2 ]
 check "no stem outside of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
 
 # Names: surrounding spaces are ignored; names that differ only in case are two sources, with a warning

@@ -267,6 +267,10 @@ static void withheld_figures_are_unknown(void **state)
     assert_true(isfinite(v.expected[1]) && isfinite(v.low[1]) && isfinite(v.high[1]));
     tl_verdict_expect(3, NAN, &v); /* nothing to check on */
     assert_true(isnan(v.expected[1]) && isnan(v.low[1]) && isnan(v.high[1]));
+    v.agreement[1] = NAN; /* one candidate */
+    tl_verdict_expect(3, 10.0, &v);
+    assert_true(isnan(v.expected[1]) && isnan(v.low[1]) && isnan(v.high[1]));
+    assert_true(isfinite(v.expected[0]));
 }
 
 /* A long name is cut between characters, and more findings than fit are noted as sources only. */
