@@ -101,9 +101,10 @@ tlnmf_error tl_labels_look(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_sc
                            bool silent, tl_unlabelled *found, tl_caveats *caveats)
 {
     const double much = 0.02; /* of the energy: estimates are then too high */
+    *caveats = sound->caveats;
     TRY(tl_unlabelled_find(ctx, sound, schedule, silent, false, found));
     TRY(tl_check_labels(ctx, sound, schedule, found->energy, caveats));
-    for (int64_t i = 0; i < caveats->count; i++)
+    for (int64_t i = sound->caveats.count; i < caveats->count; i++)
         tl_log(ctx, TLNMF_LOG_WARNING, "%s", caveats->text[i]);
     if (found->seconds > 0.0) /* last: correct labels may cover it */
         tl_log(ctx, TLNMF_LOG_WARNING, "%s", found->text);

@@ -187,7 +187,7 @@ labels "line 1: not UTF-8 text" '0\t1\t\xff\xfe\n'
 labels "line 1: the label ends before it starts" '2\t1\ta\n'
 labels "the label at 0 s has no name: which source is it?" '0\t1\t\n'
 printf '0\t1\ta\n5\t6\tb\n' >l.txt
-expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" ends at 6 s, but the sound ends at 3 s
+expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" (line 2, 5 to 6 s) lies outside of the sound, which ends at 3 s, and is ignored: correct its times or remove it
 tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
     tlnmf separate notes.wav --labels l.txt -o x
 printf '0\t1\ta\n1\t1\tb\n' >l.txt
@@ -233,6 +233,17 @@ for page in typo/report.html typo.html; do
     check "$page: no empty heading" [ "$(grep -c '>Convergence<' $page)" = 0 ]
     check "$page: no empty value" [ "$(grep -c '>none</td>' $page)" = 0 ]
 done
+printf '0\t1\tlow A\n1\t2\thigh\n2\t3\tlow A\n2\t9\thigh\n20\t30\thigh\n' >outside.txt
+outside='the label "high" (line 5, 20 to 30 s) lies outside of the sound, which ends at 3 s, and is ignored: correct its times or remove it'
+expect 0 ... 'tlnmf separate: warning: outside.txt: the label "high" ends at 9 s, but the sound ends at 3 s
+tlnmf separate: warning: outside.txt: '"$outside" tlnmf separate notes.wav --labels outside.txt -o outside
+check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
+check "both warnings are in the summary" [ "$(grep -c '"the label .*high' outside/summary.json)" = 2 ]
+check "and on the page" [ "$(grep -c 'ends at 9 s, but.*(line 5, 20 to 30 s) lies outside' outside/report.html)" = 1 ]
+sed '$d' outside.txt >cut.txt
+expect 0 ... ... tlnmf separate notes.wav --labels cut.txt -o cut
+check "a label that is cut withholds nothing" [ "$(grep -c 'about [0-9]* dB' "$out")" = 2 ]
+check "and is a caveat" grep -q "ends at 9 s" cut/report.html
 printf '0\t3\tall\n' >one.txt
 expect 0 ... 'tlnmf separate: warning: all labels have the name "all": its stem is the whole recording; if several sources play, name each of them' \
     tlnmf separate notes.wav --labels one.txt -o one
