@@ -136,6 +136,8 @@ static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
                            &schedule));
     bool silent = l->settings->unlabelled == TL_UNLABELLED_SILENT;
     tlnmf_error error = tl_labels_look(ctx, sound, &schedule, silent, &l->found, &l->caveats);
+    if (error == TLNMF_OK && tl_learn_may_use_solos(&l->opt))
+        tl_check_solos(ctx, sound, &schedule, &l->caveats);
     tl_schedule_free(&schedule);
     return error;
 }

@@ -257,6 +257,12 @@ check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")
 check "the page has the reason" grep -q "no two sources are heard apart" together/report.html
 check "no figure on the page" [ "$(grep -c 'expect [0-9-]* dB' together/report.html)" = 0 ]
 
+# With a release of 1 s, high is never alone.
+expect 0 ... 'tlnmf separate: warning: "high" is never alone, so its sound cannot be learnt and the quality cannot be estimated: record 0.4 s or more of it alone before the mixture, and label it' \
+    tlnmf separate notes.wav --labels notes.txt --release 1 -o solo
+check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
+check "a caveat" grep -q 'is never alone, so its sound' solo/summary.json
+
 # ---- passages without a label ----------------------------------------------------------------------
 printf '0\t1\tlow A\n1\t2\thigh\n' >alone.txt
 expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
