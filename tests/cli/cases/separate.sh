@@ -67,6 +67,16 @@ tlnmf separate: 1 of 3 sounds could not be separated" \
     tlnmf separate notes.wav gone.wav again.wav --labels-from '{name}.txt' -o 'out/set/{name}' --method nmf --per-source 1
 check "a file that fails does not stop the others" [ -f out/set/notes/high.wav -a -f out/set/again/high.wav ]
 absent out/set/gone
+many="tlnmf separate notes.wav again.wav --labels-from {name}.txt -o out/many/{name} --method nmf --per-source 1"
+expect 0 ... ... $many
+rm -r out/many/again
+expect 0 ... "tlnmf separate: notes.wav (1 of 2)
+tlnmf separate: notes.wav: already separated, skipped
+tlnmf separate: again.wav (2 of 2)
+tlnmf separate: out/many/again.checkpoint: no checkpoint yet, the run begins anew" $many --resume
+check "a finished sound is skipped, the other separated" [ -f out/many/again/high.wav ]
+expect 5 "" ... $many --unlabelled silent --resume
+check "another command does not skip it" [ "$(grep -c 'many/.*: the directory is not empty' "$err")" = 2 ]
 expect 0 ... "" tlnmf separate notes.wav -k auto --starts 1 -o auto --json
 check "the number of sources, and why" eval '[ "$(json sources)" -ge 1 ] && json reason | grep -q "^assumed (. sounds found); only k or labels"'
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o guided -v -q
