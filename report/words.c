@@ -75,8 +75,7 @@ static void say_caveats(io_buffer *page, const page_model *m)
 /* What limits the estimate. */
 static void say_limits(io_buffer *page, const page_model *m, bool known)
 {
-    double coverage = tlnmf_record_get_real(m->record, "coverage"),
-           seconds = tlnmf_record_get_real(m->record, "unlabelled_seconds");
+    double coverage = tlnmf_record_get_real(m->record, "coverage");
     bool guided = page_word(m, "labels") != NULL;
     say_caveats(page, m);
     if (known)
@@ -88,9 +87,6 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
                     "<p><b>Not covered:</b> %.0f %% of the labelled time in the mixture has notes "
                     "that were never heard alone.</p>",
                     100.0 * (1.0 - coverage));
-    if (seconds > 0.0)
-        page_format(page, "<p><b>Without a label:</b> %.2f s with %.3g %% of the energy.</p>",
-                    seconds, 100.0 * tlnmf_record_get_real(m->record, "unlabelled_energy"));
     if (json_is_null(find(m, "labels")))
         page_raw(page, "<p><b>No labels:</b> this separates notes, not players.</p>");
 }

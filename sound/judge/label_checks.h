@@ -22,9 +22,9 @@ void tl_check_names(const tlnmf_sound *sound, uint64_t alike[TL_SOURCES_MAX], tl
 /* ---- labels and sound (label_sounds.c) ------------------------------------------------------- */
 
 /* Adds all doubts, except sound without a label. `unlabelled`: its fraction of the energy. Until a
- * stop. */
+ * stop. *shifted: the labels are late or early. */
 tlnmf_error tl_check_labels(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
-                            double unlabelled, tl_caveats *caveats);
+                            double unlabelled, tl_caveats *caveats, bool *shifted);
 
 /* ---- sources that are hardly ever alone (label_solos.c) -------------------------------------- */
 
