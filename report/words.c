@@ -115,6 +115,7 @@ static void say_quality(io_buffer *page, const page_model *m)
     double sum = 0.0, score = page_value(m, "separation.remix_si_sdr");
     int64_t known = 0;
     bool caveats = tlnmf_record_get_text_at(m->record, "caveats", 0) != NULL;
+    bool compared = m->sources > 0 && isfinite(score_at(m, "agreement", 0)); /* with others */
     for (int64_t k = 0; k < m->sources; k++)
         if (isfinite(score_at(m, "expected_sdr", k))) {
             sum += score_at(m, "expected_sdr", k);
@@ -126,17 +127,16 @@ static void say_quality(io_buffer *page, const page_model *m)
                     "of each stem. At 20 dB a stem sounds clean, at 10 dB others are audible, at "
                     "0 dB they are as loud as the source.</p>",
                     sum / (double)known);
-    else if (caveats)
+    else if (caveats && compared)
         page_raw(page, "<p><b>How well:</b> not estimated; the warnings say why.</p>");
     else
-        page_format(page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
-                    m->sources > 0 && isfinite(score_at(m, "agreement", 0))
-                        ? ""
-                        : " with --method, --per-source, --transform, or --window and --frame");
+        page_format(
+            page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
+            compared ? "" : " with --method, --per-source, --transform, or --window and --frame");
     say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");
-    if (isfinite(score))
+    if (isfinite(score) && (known > 0 || !compared)) /* else wrong labels make it high */
         page_format(page,
                     "<p><b>How sure:</b> %.0f candidate%s compared on %.0f remix%s of passages "
                     "of the recording, whose sources are known. The best candidate in use reaches "

@@ -235,6 +235,10 @@ expect 0 ... 'tlnmf separate: warning: the names "high" (typo.txt line 2, 1 s) a
 check "a figure for the other stem" grep -q "low A.wav: about" "$out"
 check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
 check "in the summary" [ "$(grep -c 'are nearly the same' typo/summary.json)" = 1 ]
+expect 0 ... "" tlnmf separate notes.wav --labels typo.txt -o typo_quiet -q
+check "no warnings to see" [ "$(grep -c 'quality not estimated, see the page' "$out")" = 2 ]
+expect 0 ... "" tlnmf separate notes.wav --labels typo.txt -o typo_plain -q --no-report
+check "and no page" [ "$(grep -c 'quality not estimated, see caveats in summary.json' "$out")" = 2 ]
 expect 0 ... "" tlnmf report typo/model.h5 -o typo.html
 for page in typo/report.html typo.html; do
     check "$page: the caveat" grep -q 'the names &quot;high&quot; (typo.txt line 2, 1 s)' $page
@@ -279,6 +283,7 @@ expect 0 ... ... tlnmf separate notes.wav --labels alone.txt -o any --json
 check "a warning" grep -Eq "^tlnmf separate: warning: 0\.[0-9]+ s with [0-9.]+ % of the energy have no label \(first at 2\.[0-9]+ s\)\. Any source may sound there: label it, or treat it as silence with --unlabelled silent\$" "$err"
 near "how long" "$(json unlabelled_seconds)" 0.7 0.2
 check "once on the page" [ "$(grep -o '<li>[0-9.]* s with [^<]* have no label' any/report.html | wc -l)" = 1 -a "$(grep -c '<b>Without a label' any/report.html)" = 0 ]
+check "no score that the labels make too high" [ "$(grep -c 'best candidate in use' any/report.html)" = 0 ]
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o known --json
 near "everything is labelled" "$(json unlabelled_seconds)" 0 0
 expect 0 ... "" tlnmf eval --filter 1 --json --ref known/high.wav --est any/high.wav
