@@ -78,7 +78,11 @@ static void say_limits(io_buffer *page, const page_model *m, bool known)
     double coverage = tlnmf_record_get_real(m->record, "coverage");
     bool guided = page_word(m, "labels") != NULL;
     say_caveats(page, m);
-    if (known)
+    if (known && !guided)
+        page_raw(page, "<p>8 of 10 stems in tests without labels were in the range. For single "
+                       "notes the estimate is often far too low, for speech and noise it may be "
+                       "far too high.</p>");
+    else if (known)
         page_raw(page, "<p>8 of 10 stems of instruments in tests were in the range. For speech and "
                        "noise the estimate may be far too high. It cannot detect notes assigned to "
                        "the wrong player, such as octaves.</p>");

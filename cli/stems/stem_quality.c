@@ -104,7 +104,12 @@ void cli_quality_print(const tlnmf_record *model, bool guided)
         printf("  sources       %lld: ", (long long)tlnmf_record_get_integer(model, "sources"));
         cli_put_wrapped(stdout, reason, 20, 16);
     }
-    if (is_known(model))
+    if (is_known(model) && !guided)
+        puts("  how sure      8 of 10 stems in tests without labels were in the range. For single\n"
+             "                notes it is often far too low, for speech and noise it may be far "
+             "too\n"
+             "                high");
+    else if (is_known(model))
         puts(
             "  how sure      8 of 10 stems of instruments in tests were in the range. For speech\n"
             "                and noise it may be far too high. It cannot detect notes assigned to\n"

@@ -7,12 +7,13 @@ expect 0 "notes.wav: separated into 2 stems (3 s, 1 channel, 5000 Hz)
   blind/source_1.wav: about 22 dB SI-SDR (13 to 29), very good: the others are hardly heard
   blind/source_2.wav: about 22 dB SI-SDR (13 to 29), very good: the others are hardly heard
   sources       2: as asked
-  how sure      8 of 10 stems of instruments in tests were in the range. For speech
-                and noise it may be far too high. It cannot detect notes assigned to
-                the wrong player, such as octaves
+  how sure      8 of 10 stems in tests without labels were in the range. For single
+                notes it is often far too low, for speech and noise it may be far too
+                high
   no labels     this separates notes, not players; --labels FILE says who plays when
   transform     learnt from the DCT, tukey window, frames of 200 samples every 100, 8 shifts
   page          blind/report.html" "" tlnmf separate notes.wav -k 2 -o blind --starts 2
+check "the same on the page" grep -q "<p>8 of 10 stems in tests without labels were in the range. For single notes" blind/report.html
 check "the files" [ "$(ls blind | tr '\n' ' ')" = "model.h5 report.html source_1.wav source_2.wav summary.json " ]
 
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt --method tl --transform dct --per-source 1 \
@@ -78,7 +79,7 @@ check "a finished sound is skipped, the other separated" [ -f out/many/again/hig
 expect 5 "" ... $many --unlabelled silent --resume
 check "another command does not skip it" [ "$(grep -c 'many/.*: the directory is not empty' "$err")" = 2 ]
 expect 0 ... "" tlnmf separate notes.wav -k auto --starts 1 -o auto --json
-check "the number of sources, and why" eval '[ "$(json sources)" -ge 1 ] && json reason | grep -q "^assumed (. sounds found); only k or labels"'
+check "the number of sources, and why" eval '[ "$(json sources)" -ge 1 ] && json reason | grep -q "^assumed (. spectra explain it); only k or labels"'
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o guided -v -q
 check "a verdict in words" grep -Eq "^  guided/low A.wav: about [0-9]+ dB SI-SDR \([0-9-]+ to [0-9]+\), (very )?good: the others are" "$out"
 check "the number of blended dictionaries" grep -q "^  transform     blend of ., mainly STFT, " "$out"
