@@ -281,6 +281,42 @@ static void no_estimate_for_one_name_or_frequencies(void **state)
     expect(&caveats, 1, "all labels have the name \"all\": its stem is the whole recording");
 }
 
+/* Labels {start, end} of sources 0 and 1. */
+static tl_caveats check_solos(const double (*spans)[2])
+{
+    tlnmf_ctx *ctx = new_ctx();
+    double *x = play();
+    tlnmf_sound *sound;
+    tl_schedule schedule;
+    tl_caveats caveats = {0};
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, HZ * SECONDS, 1, HZ, &sound));
+    for (int i = 0; i < 2; i++)
+        assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, i == 0 ? "flute" : "sax", spans[i][0],
+                                             spans[i][1]));
+    assert_ok(ctx, tl_schedule_create(ctx, sound->span, 2, HZ / 5, 2, &schedule));
+    tl_check_solos(ctx, sound, &schedule, &caveats);
+    tl_schedule_free(&schedule);
+    tlnmf_sound_free(sound);
+    free(x);
+    tlnmf_ctx_free(ctx);
+    return caveats;
+}
+
+/* The release of the other source does not count. If no source is alone, others are compared. */
+static void sources_that_are_hardly_alone_are_found(void **state)
+{
+    (void)state;
+    tl_caveats caveats = check_solos((const double[][2]){{0.0, 3.0}, {1.0, 3.25}});
+    expect(&caveats, ~(uint64_t)0, "\"sax\" is alone for only 0.05 s, so");
+    caveats = check_solos((const double[][2]){{0.0, 3.0}, {1.0, 3.0}});
+    expect(&caveats, ~(uint64_t)0, "\"sax\" is never alone, so");
+    caveats = check_solos((const double[][2]){{0.0, 3.0}, {1.0, 3.7}});
+    assert_int_equal(caveats.sources, 0);
+    caveats = check_solos((const double[][2]){{0.0, 3.0}, {0.0, 3.0}});
+    assert_int_equal(caveats.sources, 0);
+    assert_int_equal(caveats.count, 0);
+}
+
 static void withheld_figures_are_unknown(void **state)
 {
     tl_verdict v = {.agreement = {20.0, 20.0, 20.0}};
@@ -327,6 +363,7 @@ int main(void)
         cmocka_unit_test(mistyped_names_are_found),
         cmocka_unit_test(names_that_look_alike),
         cmocka_unit_test(no_estimate_for_one_name_or_frequencies),
+        cmocka_unit_test(sources_that_are_hardly_alone_are_found),
         cmocka_unit_test(withheld_figures_are_unknown),
         cmocka_unit_test(texts_are_bounded),
     };
