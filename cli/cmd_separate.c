@@ -114,6 +114,12 @@ static int learn_and_write(cli_stems *stems)
 static int separate_one(cli_call *call, const char *path)
 {
     cli_stems stems;
+    bool many = call->operand_count > 1; /* of one sound there is nothing else to do */
+    if (many && cli_asked.resume != NULL && cli_asked.force == NULL &&
+        cli_stems_are_done(call, path)) {
+        cli_say(call->command, "%s: already separated, skipped", path);
+        return EXIT_DONE;
+    }
     int code = cli_stems_open(call, call->also, path, &stems);
     if (code == EXIT_DONE)
         code = check(call, &stems);

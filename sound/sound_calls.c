@@ -103,15 +103,17 @@ static tlnmf_error look_blindly(tlnmf_ctx *ctx, lesson *l)
     else if (sounds == 1)
         snprintf(l->reason, size, "one sound explains the recording");
     else if (sounds <= TL_LOOK_MOST)
-        snprintf(l->reason, size,
-                 "assumed (%lld sounds found); only k or labels can tell which of them belong to "
-                 "the same source",
-                 (long long)sounds);
+        snprintf(
+            l->reason, size,
+            "assumed (%lld spectra explain it); only k or labels can tell which of them belong to "
+            "the same source",
+            (long long)sounds);
     else
-        snprintf(l->reason, size,
-                 "assumed (more than %d sounds found, probably notes of phrases); only k or labels "
-                 "can tell which of them belong to the same source",
-                 TL_LOOK_MOST);
+        snprintf(
+            l->reason, size,
+            "assumed (more than %d spectra are needed, for notes or their parts); only k or labels "
+            "can tell which of them belong to the same source",
+            TL_LOOK_MOST);
     if (l->opt.sources == 0)
         l->opt.sources = sounds == 1 ? 1 : USUAL;
     return TLNMF_OK;
@@ -136,6 +138,8 @@ static tlnmf_error listen(tlnmf_ctx *ctx, lesson *l)
                            &schedule));
     bool silent = l->settings->unlabelled == TL_UNLABELLED_SILENT;
     tlnmf_error error = tl_labels_look(ctx, sound, &schedule, silent, &l->found, &l->caveats);
+    if (error == TLNMF_OK && tl_learn_may_use_solos(&l->opt))
+        tl_check_solos(ctx, sound, &schedule, &l->caveats);
     tl_schedule_free(&schedule);
     return error;
 }

@@ -226,13 +226,17 @@ static int64_t count_finished(void)
     return finished;
 }
 
+static bool separates(const cli_call *call)
+{
+    return strcmp(call->command->name, "separate") == 0;
+}
+
 /* After a run that the checkpoint was accepted for. */
 static void say_resumed(const cli_call *call)
 {
-    bool separates = strcmp(call->command->name, "separate") == 0;
     if (kept.finished > 0)
         cli_say(call->command, "resumed from %s: %lld finished %s%s", kept.path,
-                (long long)kept.finished, separates ? "candidate" : "run",
+                (long long)kept.finished, separates(call) ? "candidate" : "run",
                 cli_plural(kept.finished));
     else
         cli_say(call->command, "resumed from %s", kept.path);
@@ -301,6 +305,8 @@ void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time)
     if (exists && ((done && wanted) || code == EXIT_INTERRUPTED))
         cli_say(call->command, "--resume%s continues from %s", done ? " --force" : "",
                 kept.path); /* the output is there */
+    else if (kept.begun && code == EXIT_INTERRUPTED && separates(call))
+        cli_say(call->command, "there is no checkpoint yet, so nothing can be resumed");
     else if (kept.own[0] != '\0' && done &&
              (!exists || is_ours(&now))) /* and temporaries after a kill */
         tlnmf_io_remove(kept.own);

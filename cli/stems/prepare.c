@@ -82,6 +82,19 @@ int cli_stems_add_files(const cli_call *call, const char *sound)
     return cli_file_add(call, CLI_READS, "--labels", cli_asked.labels);
 }
 
+bool cli_stems_are_done(const cli_call *call, const char *sound)
+{
+    char own[CLI_PATH], path[CLI_PATH];
+    const char *directory = choose_directory(call, sound, own);
+    if (directory == NULL || snprintf(path, CLI_PATH, "%s/summary.json", directory) >= CLI_PATH)
+        return false;
+    json_t *summary = json_load_file(path, 0, NULL), *repeat = cli_repeat(call);
+    bool done = repeat != NULL && json_equal(json_object_get(summary, "repeat"), repeat);
+    json_decref(summary);
+    json_decref(repeat);
+    return done;
+}
+
 int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, cli_stems *stems)
 {
     *stems = (cli_stems){.call = call,

@@ -70,15 +70,22 @@ json_t *cli_quality_json(const tlnmf_record *model)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
+/* Why there is no estimate. */
+static const char *why_not(const tlnmf_record *model, int64_t k)
+{
+    bool compared = isfinite(at(model, "agreement", k)); /* else there is only one candidate */
+    if (!compared || tlnmf_record_get_text_at(model, "caveats", 0) == NULL)
+        return " with --method, --per-source, --transform dct|dft, or --window and --frame";
+    if (cli_asked.quiet == NULL)
+        return ", see the warnings";
+    return cli_asked.no_report == NULL ? ", see the page" : ", see caveats in summary.json";
+}
+
 void cli_quality_print_stem(const tlnmf_record *model, int64_t k, bool guided)
 {
     double expected = at(model, "expected_sdr", k);
-    bool withheld = isfinite(at(model, "agreement", k)) && /* else there is only one candidate */
-                    tlnmf_record_get_text_at(model, "caveats", 0) != NULL;
     if (!isfinite(expected))
-        printf("quality not estimated%s",
-               withheld ? ", see the warnings"
-                        : " with --method, --per-source or --transform dct|dft");
+        printf("quality not estimated%s", why_not(model, k));
     else
         printf("about %.0f dB SI-SDR (%.0f to %.0f), %s", expected, at(model, "expected_low", k),
                at(model, "expected_high", k), words_for(expected));
@@ -97,7 +104,12 @@ void cli_quality_print(const tlnmf_record *model, bool guided)
         printf("  sources       %lld: ", (long long)tlnmf_record_get_integer(model, "sources"));
         cli_put_wrapped(stdout, reason, 20, 16);
     }
-    if (is_known(model))
+    if (is_known(model) && !guided)
+        puts("  how sure      8 of 10 stems in tests without labels were in the range. For single\n"
+             "                notes it is often far too low, for speech and noise it may be far "
+             "too\n"
+             "                high");
+    else if (is_known(model))
         puts(
             "  how sure      8 of 10 stems of instruments in tests were in the range. For speech\n"
             "                and noise it may be far too high. It cannot detect notes assigned to\n"

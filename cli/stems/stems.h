@@ -28,6 +28,9 @@ typedef struct cli_stems {
 
 /* Adds the directory of the stems of a sound and its labels to the files of the call. */
 int cli_stems_add_files(const cli_call *call, const char *sound);
+/* Whether the directory has the stems of the same command line, except for options such as
+ * --resume. Its summary is the last file that is published. */
+bool cli_stems_are_done(const cli_call *call, const char *sound);
 /* Opens the sound. Call cli_stems_close() in either case: it frees everything and removes an empty
  * directory of this run. */
 int cli_stems_open(cli_call *call, tlnmf_settings *settings, const char *path, cli_stems *stems);

@@ -52,8 +52,8 @@ tlnmf_error tl_verdict_listen(const tl_listener *listener, const tl_separator *c
 void tl_verdict_unknown(int64_t sources, tl_verdict *verdict);
 /* Withholds what to expect of these sources, one bit each. */
 void tl_verdict_withhold(int64_t sources, uint64_t withheld, tl_verdict *verdict);
-/* The SI-SDR to expect, from these and the score on remixes. Without remixes (NaN) it is unknown:
- * candidates can agree and all be wrong. */
+/* The SI-SDR to expect, from these and the score on remixes. It is unknown without remixes (NaN),
+ * because candidates can agree and all be wrong, and if there is only one candidate to agree. */
 void tl_verdict_expect(int64_t sources, double score, tl_verdict *verdict);
 /* The same for a blind separation, from the misfit of an NMF with one component per source. */
 void tl_verdict_expect_blind(int64_t sources, double misfit, tl_verdict *verdict);

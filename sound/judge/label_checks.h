@@ -22,8 +22,16 @@ void tl_check_names(const tlnmf_sound *sound, uint64_t alike[TL_SOURCES_MAX], tl
 /* ---- labels and sound (label_sounds.c) ------------------------------------------------------- */
 
 /* Adds all doubts, except sound without a label. `unlabelled`: its fraction of the energy. Until a
- * stop. */
+ * stop. *shifted: the labels are late or early. */
 tlnmf_error tl_check_labels(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
-                            double unlabelled, tl_caveats *caveats);
+                            double unlabelled, tl_caveats *caveats, bool *shifted);
+
+/* ---- sources that are hardly ever alone (label_solos.c) -------------------------------------- */
+
+/* If a source is alone for less than TL_SOLO_MS and another is not, warns and withholds all
+ * estimates: the spectra of the first absorb parts of the others, and the remixes contain hardly
+ * any of it. */
+void tl_check_solos(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
+                    tl_caveats *caveats);
 
 #endif

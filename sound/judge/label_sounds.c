@@ -40,6 +40,7 @@ typedef struct label_study {
     int64_t count; /* of labels in `heard` */
     int64_t *onset;
     int64_t onsets;
+    bool shifted; /* labels are late or early */
     void *memory;
 } label_study;
 
@@ -178,7 +179,7 @@ static bool check_times(const label_study *s, double unlabelled, tl_caveats *cav
     tl_caveats_add(
         caveats, ~(uint64_t)0,
         "the labels are about %.2g s %s: sounds begin %s them; check the first label (%s) and "
-        "move all labels",
+        "move all labels; if they are right, ignore this warning, it does not change the stems",
         fabs(seconds), seconds < 0.0 ? "late" : "early", seconds < 0.0 ? "before" : "after",
         tl_label_place(s->sound, s->sound->span, place));
     return true;
@@ -244,9 +245,9 @@ static void doubt(const label_study *s, const tl_span *a, const tl_span *b, tl_c
     char name[2][TL_QUOTED], place[2][TL_PLACE];
     tl_caveats_add(
         caveats, (uint64_t)1 << a->source | (uint64_t)1 << b->source,
-        "the labels %s (%s) and %s (%s) sound alike: check the names at both times; if "
-        "they are right, ignore this warning: the stems do not change, only their quality is not "
-        "estimated",
+        "the labels %s (%s) and %s (%s) sound alike: check the names at both times, and whether a "
+        "label is missing there; if they are right, ignore this warning: the stems do not change, "
+        "only their quality is not estimated",
         tl_label_quote(s->sound->name[a->source], name[0]), tl_label_place(s->sound, a, place[0]),
         tl_label_quote(s->sound->name[b->source], name[1]), tl_label_place(s->sound, b, place[1]));
 }
@@ -329,7 +330,8 @@ static tlnmf_error check_sound(label_study *s, double unlabelled, const uint64_t
     if (tl_poll(s->ctx->monitor))
         return TLNMF_OK;
     find_onsets(s);
-    if (check_times(s, unlabelled, caveats)) /* then most labels have the sound of others */
+    s->shifted = check_times(s, unlabelled, caveats);
+    if (s->shifted) /* then most labels have the sound of others */
         return TLNMF_OK;
     finish_spectra(s);
     compare(s);
@@ -357,11 +359,12 @@ static void check_kind(const tlnmf_sound *sound, tl_caveats *caveats)
 }
 
 tlnmf_error tl_check_labels(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
-                            double unlabelled, tl_caveats *caveats)
+                            double unlabelled, tl_caveats *caveats, bool *shifted)
 {
     uint64_t alike[TL_SOURCES_MAX];
     label_study s = {.ctx = ctx, .sound = sound, .schedule = schedule};
     double length = (double)sound->sound.length;
+    *shifted = false;
     check_kind(sound, caveats);
     tl_check_names(sound, alike, caveats);
     if (sound->span_count == 0 || length < 4.0 * FRAME * sound->rate || STEP * sound->rate < 1.0)
@@ -374,6 +377,7 @@ tlnmf_error tl_check_labels(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_s
     tlnmf_error error = tl_dft_plan_create(ctx, frames.M, &s.dft);
     if (error == TLNMF_OK)
         error = check_sound(&s, unlabelled, alike, caveats);
+    *shifted = s.shifted;
     tl_dft_plan_free(&s.dft);
     tl_framing_free(&s.framing);
     tl_release(&ctx->hooks, s.memory);

@@ -180,9 +180,8 @@ static const double BELOW = 5.1, ABOVE = 5.4, SCORE_MOST = 30.0;
 void tl_verdict_expect(int64_t sources, double score, tl_verdict *v)
 {
     for (int64_t r = 0; r < sources; r++) {
-        double agreement_r = isfinite(v->agreement[r]) ? v->agreement[r] : 0.0;
         double judged = isfinite(score) ? OF_SCORE * fmin(score, SCORE_MOST) : (double)NAN;
-        v->expected[r] = CONSTANT + OF_AGREEMENT * agreement_r + judged;
+        v->expected[r] = CONSTANT + OF_AGREEMENT * v->agreement[r] + judged;
         v->low[r] = v->expected[r] - BELOW;
         v->high[r] = v->expected[r] + ABOVE;
     }

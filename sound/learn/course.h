@@ -37,7 +37,8 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
                                const tl_schedule *schedule, bool silent, bool warn,
                                tl_unlabelled *found);
 void tl_unlabelled_free(tl_unlabelled *found);
-/* The same, then checks the labels. Warnings go to the log. */
+/* The same, then checks the labels. New warnings go to the log; the caveats also have those about
+ * labels that end after the sound. */
 tlnmf_error tl_labels_look(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
                            bool silent, tl_unlabelled *found, tl_caveats *caveats);
 

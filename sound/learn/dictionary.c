@@ -16,8 +16,6 @@ static const double EXEMPLAR = 0.9;  /* its weight in an initial column; the res
 static const double FLOOR = 1e-3;    /* the flat part of a learnt column, for new notes */
 static const double COMPRESS = 10.0; /* eps: exemplars differ by log(1 + V / (10 eps)) */
 
-static const double SOLO = 0.4; /* seconds of solo that are enough for a dictionary */
-
 /* ---- studies --------------------------------------------------------------------------------- */
 
 int64_t tl_study_solo(const tl_study *s, int64_t i)
@@ -43,7 +41,7 @@ static void find_solos(tl_study *s)
     int64_t all = tl_frames_count(&s->frames, s->scene->sound->length);
     double seconds = (double)s->frames.hop / s->opt->rate * (double)all / (double)s->N;
     for (int64_t r = 0; r < s->opt->sources; r++)
-        s->alone[r] = (double)s->solos[r] * seconds > SOLO;
+        s->alone[r] = (double)s->solos[r] * seconds > TL_SOLO_MS / 1000.0;
 }
 
 /* V, the power of each frame, and the floor. */

@@ -6,6 +6,9 @@
 /* The recording is divided into pieces of PIECE seconds; those above QUIET of the mean power hold
  * sound. */
 static const double PIECE = 0.02, QUIET = 1e-2;
+/* Of the energy: above SOME there is a warning, because correct labels mostly leave less (the end
+ * of a decay); above MUCH estimates are too high. */
+static const double SOME = 0.005, MUCH = 0.02;
 
 /* The pieces of a recording. */
 typedef struct pieces {
@@ -87,7 +90,7 @@ tlnmf_error tl_unlabelled_find(tlnmf_ctx *ctx, const tlnmf_sound *sound,
     if (silent)
         found->count = schedule->count; /* the labels come first */
     if (warn && found->seconds > 0.0)
-        tl_log(ctx, TLNMF_LOG_WARNING, "%s", found->text);
+        tl_log(ctx, found->energy > SOME ? TLNMF_LOG_WARNING : TLNMF_LOG_INFO, "%s", found->text);
     return TLNMF_OK;
 }
 
@@ -97,17 +100,32 @@ void tl_unlabelled_free(tl_unlabelled *found)
     found->memory = NULL;
 }
 
+static void note_unlabelled(tlnmf_ctx *ctx, const tl_unlabelled *found, tl_caveats *caveats)
+{
+    if (found->energy > SOME)
+        tl_caveats_warn(ctx, caveats, "%s", found->text);
+    else if (found->seconds > 0.0)
+        tl_log(ctx, TLNMF_LOG_INFO, "%s", found->text);
+    if (found->energy > MUCH)
+        caveats->sources = ~(uint64_t)0;
+}
+
+/* Warnings begin with the likely cause of the others: labels that are late or early, which leave
+ * sound without a label; else labels that are missing, whose sound seems to belong to others. */
 tlnmf_error tl_labels_look(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
                            bool silent, tl_unlabelled *found, tl_caveats *caveats)
 {
-    const double much = 0.02; /* of the energy: estimates are then too high */
+    tl_caveats checks = {0};
+    bool shifted;
+    *caveats = sound->caveats;
     TRY(tl_unlabelled_find(ctx, sound, schedule, silent, false, found));
-    TRY(tl_check_labels(ctx, sound, schedule, found->energy, caveats));
-    for (int64_t i = 0; i < caveats->count; i++)
-        tl_log(ctx, TLNMF_LOG_WARNING, "%s", caveats->text[i]);
-    if (found->seconds > 0.0) /* last: correct labels may cover it */
-        tl_log(ctx, TLNMF_LOG_WARNING, "%s", found->text);
-    if (found->energy > much)
-        tl_caveats_add(caveats, ~(uint64_t)0, "%s", found->text);
+    TRY(tl_check_labels(ctx, sound, schedule, found->energy, &checks, &shifted));
+    if (!shifted)
+        note_unlabelled(ctx, found, caveats);
+    for (int64_t i = 0; i < checks.count; i++)
+        tl_caveats_warn(ctx, caveats, "%s", checks.text[i]);
+    caveats->sources |= checks.sources;
+    if (shifted)
+        note_unlabelled(ctx, found, caveats);
     return TLNMF_OK;
 }

@@ -271,9 +271,30 @@ typedef struct given_label {
 /* Warnings of one kind; those beyond the first SHOWN are only counted. */
 enum { SHOWN = 3 };
 typedef struct label_warnings {
-    int64_t late, points;
+    int64_t late, outside, points;
     bool single; /* one label: without samples it is an error; of a track it is skipped */
 } label_warnings;
+
+/* A label is cut, or lies outside of the sound: then the track may belong to another sound. */
+static void note_end(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_label *g, label_warnings *w)
+{
+    char line[32] = "", name[TL_LABEL];
+    double length = (double)sound->sound.length / sound->rate;
+    trim(g->name, name);
+    if (g->line > 0)
+        snprintf(line, sizeof line, "line %lld, ", (long long)g->line);
+    if (g->start >= length) {
+        sound->caveats.sources = ~(uint64_t)0;
+        if (w->outside++ < SHOWN)
+            tl_caveats_warn(ctx, &sound->caveats,
+                            "the label \"%s\" (%s%g to %g s) lies outside of the sound, which ends "
+                            "at %g s, and is ignored: correct its times or remove it",
+                            name, line, g->start, g->end, length);
+    } else if (w->late++ < SHOWN)
+        tl_caveats_warn(ctx, &sound->caveats,
+                        "the label \"%s\" ends at %g s, but the sound ends at %g s", name, g->end,
+                        length);
+}
 
 static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_label *g,
                              label_warnings *w)
@@ -304,9 +325,8 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
             trimmed, g->start, g->end, length, sound->rate);
     TRY(find_source(ctx, sound, trimmed, &span.source));
     bool late = g->end > length + tolerance, point = !late && g->end == g->start;
-    if (late && w->late++ < SHOWN)
-        tl_log(ctx, TLNMF_LOG_WARNING, "the label \"%s\" ends at %g s, but the sound ends at %g s",
-               trimmed, g->end, length);
+    if (late)
+        note_end(ctx, sound, g, w);
     if (point && w->points++ < SHOWN)
         tl_log(
             ctx, TLNMF_LOG_WARNING,
@@ -373,9 +393,12 @@ tlnmf_error tlnmf_sound_add_labels(tlnmf_ctx *ctx, tlnmf_sound *sound, const tln
     const char *file = tlnmf_record_get_text(track, "file");
     if (file != NULL)
         TRY(tlnmf_record_set_text(ctx, sound->record, "label_file", file));
+    if (w.outside > SHOWN)
+        tl_caveats_warn(ctx, &sound->caveats, "and %lld more labels lie outside of the sound",
+                        (long long)(w.outside - SHOWN));
     if (w.late > SHOWN)
-        tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels end after the sound",
-               (long long)(w.late - SHOWN));
+        tl_caveats_warn(ctx, &sound->caveats, "and %lld more labels end after the sound",
+                        (long long)(w.late - SHOWN));
     if (w.points > SHOWN)
         tl_log(ctx, TLNMF_LOG_WARNING, "and %lld more labels have zero length",
                (long long)(w.points - SHOWN));

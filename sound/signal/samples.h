@@ -2,6 +2,7 @@
 #ifndef TLNMF_SOUND_SAMPLES_H
 #define TLNMF_SOUND_SAMPLES_H
 
+#include "base/caveats.h"
 #include "sound/signal/schedule.h"
 #include "tlnmf/sound.h"
 
@@ -34,6 +35,7 @@ struct tlnmf_sound {
     int64_t span_count, span_capacity;
     char *name[TL_SOURCES_MAX]; /* of the sources that are named */
     int64_t sources;
+    tl_caveats caveats; /* about labels that end after the sound; they are in the log already */
     tlnmf_record *record;
     const double *array; /* the caller's samples (tlnmf_sound_from_array), or NULL */
     void (*close)(void *owned);

@@ -5,6 +5,8 @@
 #include "sound/signal/frames.h"
 
 enum { TL_SOURCES_MAX = 64 };
+/* A source that is alone for less has no spectra of its own to learn. */
+enum { TL_SOLO_MS = 400 };
 
 /* Source number `source` sounds from sample `start` to before sample `end`. */
 typedef struct tl_span {

@@ -75,7 +75,8 @@ for signals in INT TERM "INT TERM"; do
     done
     case $signals in
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
-    *) judge 130 "" "tlnmf separate: interrupted, no stems are written" $code "separate, SIG$signals" ;;
+    *) judge 130 "" "tlnmf separate: interrupted, no stems are written
+tlnmf separate: there is no checkpoint yet, so nothing can be resumed" $code "separate, SIG$signals" ;;
     esac
     check "$signals: no message" [ "$signals" != "INT TERM" -o ! -s "$err" ]
     absent "stems $signals"
