@@ -1,13 +1,15 @@
-"""The tools of the documentation: the parser of the public headers, the man pages of section 3, links.py.
+"""The tools of the documentation: the parser of the public headers, the man pages of section 3, conf.py, links.py.
 
 usage: site.py      (mandoc and groff check the man pages where they are installed)
 """
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -95,6 +97,18 @@ class Headers(Folder):
                 done = subprocess.run([*words, *pages], capture_output=True, text=True)
                 rows = [row for row in (done.stdout + done.stderr).splitlines() if "missing date" not in row]
                 self.assertEqual(rows, [])
+
+
+class Settings(unittest.TestCase):
+    @unittest.skipUnless(find_spec("docutils"), "docutils is not installed")
+    def test_version(self):
+        code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['html_title'])"
+        done = subprocess.run([sys.executable, "-B", "-c", code, SITE / "conf.py"], capture_output=True, text=True,
+                              env={**os.environ, "TLNMF_SITE_EXTRA": ""})
+        header = (ROOT / "include/tlnmf/tlnmf.h").read_text()
+        version = ".".join(re.findall(r"^#define TLNMF_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)$", header, re.M))
+        self.assertRegex(version, r"^\d+\.\d+\.\d+$")
+        self.assertEqual(done.stdout, f"tlnmf {version}\n", done.stderr)
 
 
 class Links(Folder):
