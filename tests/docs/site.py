@@ -36,6 +36,7 @@ class Headers(Folder):
         super().setUp()
         for name in ("include", "cmake", "docs/site"):
             shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "CITATION.cff", self.folder)
 
     def write_man(self, *stems):
         return run(self.folder / "docs/site/man3.py", self.folder / "man3", *(stems or ("tlnmf", "sound", "paper", "io")))
@@ -72,6 +73,7 @@ class Headers(Folder):
             self.assertIn(name, text.split(".SH NAME\n")[1].split("\n")[0])
             self.assertRegex(text, rf"(?m)^\\fB.*\b{name}\(")
         fit = (folder / "tlnmf-fitting.3").read_text()
+        self.assertRegex(fit, r'^\.TH "TLNMF\\-FITTING" 3 "\d{4}-\d\d-\d\d" "tlnmf \d+\.\d+\.\d+" ')
         self.assertIn("Learns Phi, W and H.", fit)
         self.assertIn("\\fI", fit)
         self.assertIn("tlnmf-fitting", (folder / "tlnmf.3").read_text().replace("\\-", "-"))
@@ -95,8 +97,7 @@ class Headers(Folder):
         for words in checks:
             if shutil.which(words[0]):
                 done = subprocess.run([*words, *pages], capture_output=True, text=True)
-                rows = [row for row in (done.stdout + done.stderr).splitlines() if "missing date" not in row]
-                self.assertEqual(rows, [])
+                self.assertEqual(done.stdout + done.stderr, "")
 
 
 class Settings(unittest.TestCase):
