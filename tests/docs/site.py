@@ -100,6 +100,18 @@ class Headers(Folder):
                 self.assertEqual(done.stdout + done.stderr, "")
 
 
+class Reference(Folder):
+    def test_calls(self):
+        """A call such as tlnmf_message(ctx) has one pair of parentheses."""
+        code = "import pathlib, sys, reference; reference.write_c(pathlib.Path(sys.argv[1]))"
+        done = subprocess.run([sys.executable, "-B", "-c", code, self.folder / "c"], cwd=SITE, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = "".join(path.read_text() for path in (self.folder / "c").iterdir())
+        calls = re.findall(r":c:func:`([^`]+)`\\ \(", text)
+        self.assertIn("tlnmf_message <tlnmf_message>", calls)
+        self.assertEqual([call for call in calls if "<" not in call], [])
+
+
 class Settings(unittest.TestCase):
     @unittest.skipUnless(find_spec("docutils"), "docutils is not installed")
     def test_version(self):
