@@ -15,6 +15,7 @@ processors, and the sources that musl needs, are downloaded with apt-get and unp
 nothing is installed.
 TESTS is the pattern of tests that ctest runs.'
 set -euo pipefail
+unset OPENBLAS_CORETYPE # OpenBLAS would use its instructions, also on an emulated processor without them
 cd "$(dirname "$0")/.."
 target=${1-} root=$(realpath -m "${2:-build-portability}")
 tests=${TESTS:-^(unit_|golden|property|extremes|portability)}
