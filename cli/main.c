@@ -116,7 +116,7 @@ static int run(int argc, char **argv)
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("tlnmf %s\n%s\n", tlnmf_version(), tlnmf_blas());
+        printf("tlnmf %s\nBLAS: %s\n", tlnmf_version(), tlnmf_blas());
         return EXIT_DONE;
     }
     if (strcmp(argv[1], "--read") == 0) /* the reader process, which cli_read() starts */

@@ -27,7 +27,8 @@ static void put_line(const char *text)
     putchar('\n');
 }
 
-/* Prints the title: the name in capitals, without a date, so that builds are reproducible. */
+/* Prints the title: the name in capitals, and the date of the release, not that of the build, so
+ * that builds are reproducible. */
 static void put_title(const char *name)
 {
     fputs(".TH \"", stdout);
@@ -36,7 +37,7 @@ static void put_title(const char *name)
             fputs("\\-", stdout);
         else
             putchar(*name >= 'a' && *name <= 'z' ? *name - 'a' + 'A' : *name);
-    printf("\" 1 \"\" \"tlnmf %s\" \"User Commands\"\n", tlnmf_version());
+    printf("\" 1 \"%s\" \"tlnmf %s\" \"User Commands\"\n", TLNMF_RELEASED, tlnmf_version());
 }
 
 /* Prints the range of a numeric option of the library. */

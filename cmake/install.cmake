@@ -29,7 +29,7 @@ if(too_old EQUAL 0)
   set(site ${PROJECT_SOURCE_DIR}/docs/site)
   list(TRANSFORM headers REPLACE "^.*/(.*)\\.h$" "\\1" OUTPUT_VARIABLE stems)
   add_custom_command(OUTPUT ${man3}/tlnmf.3 VERBATIM
-                     DEPENDS ${headers} ${site}/headers.py ${site}/man3.py
+                     DEPENDS ${headers} ${site}/headers.py ${site}/man3.py ${PROJECT_SOURCE_DIR}/CITATION.cff
                              ${PROJECT_SOURCE_DIR}/cmake/tlnmf.map ${PROJECT_SOURCE_DIR}/cmake/tlnmf_io.map
                      COMMAND ${TLNMF_PYTHON} -B ${site}/man3.py ${man3} ${stems})
   add_custom_target(man3 ALL DEPENDS ${man3}/tlnmf.3)

@@ -1,17 +1,18 @@
 # Configuration of Sphinx for the site. site.py assembles the pages and calls sphinx-build.
 import os
 import re
+import sys
 from pathlib import Path
 
 from docutils import nodes
 
-root = Path(__file__).resolve().parents[2]
-header = (root / "include" / "tlnmf" / "tlnmf.h").read_text()
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from headers import read_release
 
 project = "tlnmf"
 author = "the tlnmf authors"
 copyright = author
-version = release = ".".join(re.findall(r"#define TLNMF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+version = release = read_release()[0]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}

@@ -158,6 +158,12 @@ def read_headers(stems=HEADERS):
     return headers
 
 
+def read_release():
+    """The version, which is that of tlnmf.h (tests/rules/packaging.sh), and the date of the release."""
+    text = (ROOT / "CITATION.cff").read_text()
+    return [re.search(rf"^{name}: (\S+)$", text, re.M)[1] for name in ("version", "date-released")]
+
+
 # ---- the text of comments ------------------------------------------------------------------------
 
 

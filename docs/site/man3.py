@@ -2,7 +2,7 @@
 
 HEADER is tlnmf, sound, paper or io. FOLDER receives tlnmf.3, an overview; one page per section of a
 header, such as tlnmf-fitting.3; and for every function and type of a section a page that includes it,
-so that `man 3 tlnmf_fit` works. The pages have no date, so that builds are reproducible.
+so that `man 3 tlnmf_fit` works. The date is that of the release, so that builds are reproducible.
 """
 import re
 import shutil
@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import headers
-from headers import read_parts, sentence
+from headers import read_parts, read_release, sentence
 
 WIDTH = 72  # of prototypes, which are not filled
 
@@ -105,9 +105,10 @@ def group_rows(group):
     return rows
 
 
-def title(name, version):
+def title(name):
     """The title. Names of functions are not hyphenated."""
-    return f'.TH "{roff(name.upper())}" 3 "" "tlnmf {version}" "Library Functions"\n.nh\n.ad l'
+    version, date = read_release()
+    return f'.TH "{roff(name.upper())}" 3 "{date}" "tlnmf {version}" "Library Functions"\n.nh\n.ad l'
 
 
 def library(header):
@@ -119,12 +120,12 @@ def references(names, but):
     return [".SH SEE ALSO", *(f"{bold(name)}(3)," for name in names[:-1]), f"{bold(names[-1])}(3)"]
 
 
-def section_page(header, section, names, version):
+def section_page(header, section, names):
     """The page of a section, as lines."""
     name = page_name(header, section)
     declarations = section.declarations()
     aliases = [row.name for row in declarations if row.kind == "function"]
-    rows = [title(name, version), ".SH NAME", roff(", ".join([name, *aliases])) + f" \\- {section.title}"]
+    rows = [title(name), ".SH NAME", roff(", ".join([name, *aliases])) + f" \\- {section.title}"]
     rows += [*library(header), ".SH SYNOPSIS", ".nf", bold(f"#include <{header.name}>"), ".PP"]
     for row in declarations:
         rows += declaration(row)
@@ -136,9 +137,9 @@ def section_page(header, section, names, version):
     return rows + references(names, name)
 
 
-def overview(found, version):
+def overview(found):
     main = found[0]
-    rows = [title("tlnmf", version), ".SH NAME", f"tlnmf \\- {roff(main.purpose.rstrip('.'))}", *library(main)]
+    rows = [title("tlnmf"), ".SH NAME", f"tlnmf \\- {roff(main.purpose.rstrip('.'))}", *library(main)]
     rows += [".SH SYNOPSIS", ".nf", *(bold(f"#include <{header.name}>") for header in found), ".PP"]
     packages = sorted({header.library[3:] for header in found})
     rows += [roff(f"cc program.c $(pkg-config --cflags --libs {name}) -o program\n") for name in packages]
@@ -167,19 +168,17 @@ def main():
         raise SystemExit("usage: man3.py FOLDER tlnmf [sound] [paper] [io]")
     folder = Path(sys.argv[1])
     found = headers.read_headers(sys.argv[2:])
-    macros = {row.name: row.text for row in found[0].declarations() if row.kind == "macro"}
-    version = ".".join(macros[f"TLNMF_VERSION_{part}"] for part in ("MAJOR", "MINOR", "PATCH"))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for header in found:
         names = ["tlnmf", *(page_name(header, section) for section in header.sections)]
         for section in header.sections:
             name = page_name(header, section)
-            write(folder, name, section_page(header, section, names, version))
+            write(folder, name, section_page(header, section, names))
             for row in section.declarations():
                 if row.name.startswith("tlnmf_"):
                     write(folder, row.name, [f".so man3/{name}.3"])
-    write(folder, "tlnmf", overview(found, version))
+    write(folder, "tlnmf", overview(found))
 
 
 if __name__ == "__main__":

@@ -170,7 +170,8 @@ class Reference:
             return f":doc:`/c/{header}`"
         if name not in self.roles:
             return name.replace("_", "\\_")
-        target = f"{name} <{self.scopes[name]}>" if name in self.scopes else name
+        called = found.string.startswith("(", found.end())  # Sphinx adds () to a name without a title
+        target = f"{name} <{self.scopes.get(name, name)}>" if called or name in self.scopes else name
         return f":c:{self.roles[name]}:`{target}`"
 
     def inline(self, text):

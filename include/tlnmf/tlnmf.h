@@ -506,12 +506,12 @@ TLNMF_API tlnmf_error tlnmf_diagonalise(tlnmf_ctx *ctx, const tlnmf_data *data,
 /* Chooses the number of components by cross-validation. Fits every k from range[0] to range[1]
  * (NULL: from 1 to 8, or fewer for small data) to part of the data, and scores it by C per entry of
  * the held-out part, which is the negative log-likelihood up to a constant and a factor. The first
- * of these rules that applies decides what is held out:
- *   1. frames, scored as by tlnmf_likelihood, if there are at least 40 frames, and at least 10
- *      realisations or method nmf;
- *   2. realisations, if the data have their array (tlnmf_data_set_realisations);
- *   3. neighbouring frames, if there is one realisation;
- *   4. otherwise entries of V.
+ * rule that applies decides what is held out; 1 to 3 require tlnmf_data_set_realisations:
+ *   1. of neighbours: frames, if they are blocks without weights, otherwise entries of V;
+ *   2. frames, as in tlnmf_likelihood, if at least 40 have a weight, and S dof >= 4 or method nmf;
+ *   3. realisations, if there are several;
+ *   4. entries of V. For one realisation of at least 40 frames without weights, neighbouring frames
+ *      decide instead if their best k is above the smallest, unless the method is nmf.
  * Settings of task "fit": k is not read, and max-seconds limits the whole comparison;
  * if it passes before the first fold is complete, k is 0 and the outcome is TLNMF_OUTCOME_TIME.
  * The start may hold Phi. `ranks` holds the best k; docs/howto/components.md says how reliable it

@@ -1,5 +1,5 @@
-"""The built site in Chromium, wide and narrow, light and dark: nothing is wider than the window, no file is
-missing, no script fails, and the colours follow those of the browser.
+"""The built site in Chromium, wide and narrow, light and dark: nothing is wider than the window, figures are
+not too small to read, no file is missing, no script fails, and the colours follow those of the browser.
 
 usage: browser.py BUILD [PAGE...]      (exit code 77: there is no Chromium, Selenium or site)
 """
@@ -25,6 +25,10 @@ return (whole > width ? [`the page is ${whole} pixels wide`] : []).concat(
     [...text.querySelectorAll("*")]
     .filter(e => e.getBoundingClientRect().right > width + 1 && !scrolls(e.parentElement))
     .slice(0, 3).map(e => "beyond the window: " + shown(e)));
+"""
+TOO_SMALL = """
+return [...document.querySelectorAll("article img[src$='.svg']")]
+    .filter(e => e.getBoundingClientRect().width < 700).map(e => "too small to read: " + e.src);
 """
 BRIGHTNESS = "return getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).slice(0, 3).map(Number)"
 
@@ -52,7 +56,7 @@ def faults(driver, path, scheme, width, height):
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     driver.get_log("browser")  # discards earlier entries
     driver.get(path.as_uri())
-    found = driver.execute_script(TOO_WIDE)
+    found = driver.execute_script(TOO_WIDE) + driver.execute_script(TOO_SMALL)
     if (sum(driver.execute_script(BRIGHTNESS)) < 3 * 128) != (scheme == "dark"):
         found.append(f"the background is not {scheme}")
     return found + [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]

@@ -1,13 +1,15 @@
-"""The tools of the documentation: the parser of the public headers, the man pages of section 3, links.py.
+"""The tools of the documentation: the parser of the public headers, the man pages of section 3, conf.py, links.py.
 
 usage: site.py      (mandoc and groff check the man pages where they are installed)
 """
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +36,7 @@ class Headers(Folder):
         super().setUp()
         for name in ("include", "cmake", "docs/site"):
             shutil.copytree(ROOT / name, self.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "CITATION.cff", self.folder)
 
     def write_man(self, *stems):
         return run(self.folder / "docs/site/man3.py", self.folder / "man3", *(stems or ("tlnmf", "sound", "paper", "io")))
@@ -70,6 +73,7 @@ class Headers(Folder):
             self.assertIn(name, text.split(".SH NAME\n")[1].split("\n")[0])
             self.assertRegex(text, rf"(?m)^\\fB.*\b{name}\(")
         fit = (folder / "tlnmf-fitting.3").read_text()
+        self.assertRegex(fit, r'^\.TH "TLNMF\\-FITTING" 3 "\d{4}-\d\d-\d\d" "tlnmf \d+\.\d+\.\d+" ')
         self.assertIn("Learns Phi, W and H.", fit)
         self.assertIn("\\fI", fit)
         self.assertIn("tlnmf-fitting", (folder / "tlnmf.3").read_text().replace("\\-", "-"))
@@ -93,8 +97,31 @@ class Headers(Folder):
         for words in checks:
             if shutil.which(words[0]):
                 done = subprocess.run([*words, *pages], capture_output=True, text=True)
-                rows = [row for row in (done.stdout + done.stderr).splitlines() if "missing date" not in row]
-                self.assertEqual(rows, [])
+                self.assertEqual(done.stdout + done.stderr, "")
+
+
+class Reference(Folder):
+    def test_calls(self):
+        """A call such as tlnmf_message(ctx) has one pair of parentheses."""
+        code = "import pathlib, sys, reference; reference.write_c(pathlib.Path(sys.argv[1]))"
+        done = subprocess.run([sys.executable, "-B", "-c", code, self.folder / "c"], cwd=SITE, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = "".join(path.read_text() for path in (self.folder / "c").iterdir())
+        calls = re.findall(r":c:func:`([^`]+)`\\ \(", text)
+        self.assertIn("tlnmf_message <tlnmf_message>", calls)
+        self.assertEqual([call for call in calls if "<" not in call], [])
+
+
+class Settings(unittest.TestCase):
+    @unittest.skipUnless(find_spec("docutils"), "docutils is not installed")
+    def test_version(self):
+        code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['html_title'])"
+        done = subprocess.run([sys.executable, "-B", "-c", code, SITE / "conf.py"], capture_output=True, text=True,
+                              env={**os.environ, "TLNMF_SITE_EXTRA": ""})
+        header = (ROOT / "include/tlnmf/tlnmf.h").read_text()
+        version = ".".join(re.findall(r"^#define TLNMF_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)$", header, re.M))
+        self.assertRegex(version, r"^\d+\.\d+\.\d+$")
+        self.assertEqual(done.stdout, f"tlnmf {version}\n", done.stderr)
 
 
 class Links(Folder):

@@ -86,6 +86,7 @@ tells REPORT report
 expect 0 ... "" tlnmf --version
 check "tlnmf --version: two lines" [ "$(wc -l <"$out")" -eq 2 ]
 check "tlnmf --version: the version" grep -Eq '^tlnmf [0-9]+\.[0-9]+\.[0-9]+$' "$out"
+check "tlnmf --version: the BLAS" grep -q '^BLAS: .' "$out"
 
 # help COMMAND is COMMAND --help.
 tlnmf fit --help >fit.txt
