@@ -192,7 +192,7 @@ void page_scores(io_buffer *page, const page_model *m)
         page,
         "<p class=\"caption\" id=\"scores\">What to expect of each stem. From, to: the range that "
         "holds for 8 of 10 stems. Agreement: how alike the candidates' stems are; above 20 dB is "
-        "good, below 12 dB is poor. Overlap: the share of the stem's energy while others may "
+        "good, below 15 dB is poor. Overlap: the share of the stem's energy while others may "
         "sound.</p>"
         "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-labelledby=\"scores\"><table "
         "class=\"scores\" aria-labelledby=\"scores\"><thead><tr><th scope=\"col\">source</th>"
