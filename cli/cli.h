@@ -144,6 +144,8 @@ extern const cli_option cli_shared_options[]; /* ends with a NULL name */
 /* Creates the context and the settings and reads the arguments. Returns false if --help or an error
  * ends the command, with *code set. */
 bool cli_begin(cli_call *call, int *code);
+/* Prints a word, in quotes if a shell would change it. */
+void cli_put_word(FILE *out, const char *word);
 /* The command line, quoted for a shell. */
 json_t *cli_repeat(const cli_call *call);
 

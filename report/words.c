@@ -186,21 +186,23 @@ void page_scores(io_buffer *page, const page_model *m)
     static const struct {
         const char *name, *format;
         double scale;
-    } columns[] = {
-        {"expected_sdr", "<td>%.1f dB</td>", 1.0},  {"expected_low", "<td>%.1f dB</td>", 1.0},
-        {"expected_high", "<td>%.1f dB</td>", 1.0}, {"agreement", "<td>%.1f dB</td>", 1.0},
-        {"share", "<td>%.0f %%</td>", 100.0},       {"overlap", "<td>%.0f %%</td>", 100.0}};
+    } columns[] = {{"expected_sdr", "<td>%.1f</td>", 1.0},  {"expected_low", "<td>%.1f</td>", 1.0},
+                   {"expected_high", "<td>%.1f</td>", 1.0}, {"agreement", "<td>%.1f</td>", 1.0},
+                   {"share", "<td>%.0f</td>", 100.0},       {"overlap", "<td>%.0f</td>", 100.0}};
     if (!m->separated || m->sources == 0 || !is_own(m))
         return;
-    page_raw(page,
-             "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Scores\"><table "
-             "class=\"scores\"><caption>What to expect of each stem; overlap is the "
-             "share of its energy while others may sound</caption><thead><tr>"
-             "<th scope=\"col\">source</th>"
-             "<th scope=\"col\">expected SI-SDR</th><th scope=\"col\">80 % range: from</th>"
-             "<th scope=\"col\">to</th><th scope=\"col\">agreement of candidates</th>"
-             "<th scope=\"col\">share of energy</th><th scope=\"col\">overlap</th></tr></thead>"
-             "<tbody>");
+    page_raw(
+        page,
+        "<p class=\"caption\" id=\"scores\">What to expect of each stem. From, to: the range that "
+        "holds for 8 of 10 stems. Agreement: how alike the candidates' stems are; above 20 dB is "
+        "good, below 15 dB is poor. Overlap: the share of the stem's energy while others may "
+        "sound.</p>"
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-labelledby=\"scores\"><table "
+        "class=\"scores\" aria-labelledby=\"scores\"><thead><tr><th scope=\"col\">source</th>"
+        "<th scope=\"col\">SI-SDR, dB</th><th scope=\"col\">from</th>"
+        "<th scope=\"col\">to</th><th scope=\"col\">agree&shy;ment, dB</th>"
+        "<th scope=\"col\">energy, %</th><th scope=\"col\">over&shy;lap, %</th></tr></thead>"
+        "<tbody>");
     for (int64_t k = 0; k < m->sources; k++) {
         page_raw(page, "<tr><th scope=\"row\">");
         page_text(page, page_source(m, k));
@@ -209,7 +211,9 @@ void page_scores(io_buffer *page, const page_model *m)
             double x = columns[c].scale * score_at(m, columns[c].name, k);
             char cell[64];
             snprintf(cell, sizeof cell, columns[c].format, x);
-            page_raw(page, isfinite(x) ? cell : "<td>not estimated</td>");
+            page_raw(page, isfinite(x) ? cell
+                           : c == 0    ? "<td>not estimated</td>"
+                                       : "<td>&ndash;</td>");
         }
         page_raw(page, "</tr>");
     }

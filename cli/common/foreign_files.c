@@ -1,11 +1,21 @@
 /* Reads files in a separate process, and suggests conversions for unsupported formats. */
 #include "cli/common/arrays.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* The path of the running program on Linux. On other systems files are read in this process. */
 static const char program[] = "/proc/self/exe";
+
+/* The folder of a separation was given instead of its model. */
+static void advise_folder(const cli_call *call, const char *spec)
+{
+    char model[CLI_PATH];
+    int length = snprintf(model, sizeof model, "%s/model.h5", spec);
+    if (length < (int)sizeof model && access(model, F_OK) == 0)
+        cli_say(call->command, "use %s", model);
+}
 
 int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_record **out)
 {
@@ -20,7 +30,10 @@ int cli_read(const cli_call *call, const char *kind, const char *spec, tlnmf_rec
     }
     if (cli_interrupted() && !cli_read_late())
         return cli_fail(call->command, EXIT_INTERRUPTED, "interrupted while reading");
-    return cli_fail_library(call, error, NULL);
+    int code = cli_fail_library(call, error, NULL);
+    if (strcmp(kind, "model") == 0)
+        advise_folder(call, spec);
+    return code;
 }
 
 bool cli_is_readable(const cli_call *call, const char *spec)
@@ -31,7 +44,8 @@ bool cli_is_readable(const cli_call *call, const char *spec)
     return error == TLNMF_OK;
 }
 
-/* Extensions of unsupported formats, and how to convert them. */
+/* Extensions of unsupported formats, and how to convert them. " IN " is a word of a shell command:
+ * the file. */
 static const struct {
     const char *extensions, *advice;
 } formats[] = {
@@ -51,6 +65,23 @@ static const struct {
      "convert it first: ffmpeg -i IN out.wav"},
 };
 
+static void say_advice(const cli_call *call, const char *advice, const char *spec)
+{
+    const char *in = strstr(advice, " IN ");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = in == NULL ? NULL : open_memstream(&text, &size);
+    if (out != NULL) {
+        fprintf(out, "%.*s", (int)(in + 1 - advice), advice);
+        cli_put_word(out, spec);
+        fputs(in + 3, out);
+        if (fclose(out) == 0)
+            advice = text;
+    }
+    cli_say(call->command, "%s", advice);
+    free(text);
+}
+
 void cli_advise(const cli_call *call, const char *spec)
 {
     bool for_sound = cli_find_option(call->command, "gain") != NULL, both = call->command->both;
@@ -60,5 +91,5 @@ void cli_advise(const cli_call *call, const char *spec)
         if (cli_has_word(formats[i].extensions, extension) &&
             !(for_sound && cli_has_word(formats[i].extensions, ".wav")) &&
             !((!for_sound || both) && cli_has_word(formats[i].extensions, ".npy")))
-            cli_say(call->command, "%s", formats[i].advice);
+            say_advice(call, formats[i].advice, spec);
 }

@@ -157,8 +157,7 @@ json_t *cli_summary(const cli_call *call)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-/* Prints a word, in quotes if a shell would change it. */
-static void put_word(FILE *out, const char *word)
+void cli_put_word(FILE *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "_-+./:,=@%";
@@ -199,7 +198,7 @@ json_t *cli_repeat(const cli_call *call)
             continue;
         }
         fputc(' ', out);
-        put_word(out, call->argv[i]);
+        cli_put_word(out, call->argv[i]);
     }
     json_t *value = fclose(out) == 0 ? cli_text(text) : NULL;
     free(text);

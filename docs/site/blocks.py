@@ -3,7 +3,7 @@
 Without PAGE, all pages of docs/ and README.md are run, several concurrently. --update writes the
 outputs that were found into the pages, and copies changed figures. docs/internals/site.md explains how blocks are marked.
 Exit code 0: all blocks ran; 1: a block failed; 2: wrong usage; 77: a page was skipped, because the
-build or a Python module that it needs is missing.
+build or a Python module or program that it needs is missing.
 """
 import argparse
 import concurrent.futures
@@ -24,8 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 RUN = ("sh", "python", "c")
 SECONDS = 120  # a block that takes longer fails
 SKIPPED = 77
-# Modules that a page may use. A page is skipped where one of them is not installed.
+# Modules and programs that a page may use. A page is skipped where one of them is not installed.
 MODULES = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "mne", "h5py", "tqdm")
+PROGRAMS = ("sox",)
 
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^\s`]*)\s*$")
 MARK = re.compile(r"^\s*<!--\s*(not run|file|folder):\s*(.*?)\s*-->\s*$", re.S)
@@ -281,6 +282,13 @@ def run_c(block):
     return fault or run_words([f"./{name.with_suffix('')}"])
 
 
+def run_shell(block):
+    for name in PROGRAMS:
+        if re.search(rf"\b{name}\b", block.text) and shutil.which(name) is None:
+            return ModuleNotFoundError(name=name)
+    return run_words(["sh", "-euc", block.text])
+
+
 def run_block(block, page, names):
     """Runs a block. Returns the lines it printed, and None or what went wrong."""
     if "folder" in block.marks:
@@ -300,7 +308,7 @@ def run_block(block, page, names):
             elif block.language == "c":
                 fault = run_c(block)
             else:
-                fault = run_words(["sh", "-euc", block.text])
+                fault = run_shell(block)
         finally:
             os.dup2(kept, 1)
             os.close(kept)
@@ -342,7 +350,7 @@ def run_page(path, build, update):
             found, fault = run_block(block, path, names)
         count += 1
         if isinstance(fault, ModuleNotFoundError):
-            print(f"{page}:{block.line}: skipped from here: this Python has no {fault.name}")
+            print(f"{page}:{block.line}: skipped from here: this machine has no {fault.name}")
             return 1 if failures else SKIPPED
         if fault:
             failures += 1

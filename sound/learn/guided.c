@@ -277,7 +277,7 @@ static void choose(comparison *all, double weight[CANDIDATES])
             is_dictionary(c) || !all->dictionaries || (judged && c->score > best + FLAT_MARGIN);
         weight[i] = in ? 1.0 : 0.0;
         c->trial->why = in ? "refused: far below the best"
-                           : "refused: without spectra from solos, and not 0.5 dB better than with";
+                           : "refused: it ignores the solos, so it would have to score 0.5 dB more";
         if (in && judged)
             most = fmax(most, c->score);
     }

@@ -20,7 +20,7 @@ typedef struct tl_verdict {
     double share[TL_SOURCES_MAX];     /* of the energy of all stems */
     double overlap[TL_SOURCES_MAX];   /* part of the stem's energy where others may sound */
     double unexplained;               /* part of the recording's power that lies above the model */
-    double coverage; /* part of the labelled time in the mixture whose notes were heard alone */
+    double coverage; /* part of the labelled time in the mixture that needs no transposed spectra */
     double expected[TL_SOURCES_MAX], low[TL_SOURCES_MAX], high[TL_SOURCES_MAX]; /* SI-SDR, dB */
 } tl_verdict;
 

@@ -301,9 +301,13 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
 {
     const double tolerance = 0.05; /* seconds: editors round the end of a recording */
     char trimmed[TL_LABEL];
-    if (trim(g->name, trimmed)[0] == '\0')
-        return tl_fail(ctx, TLNMF_ERR_DATA, "the label at %g s has no name: which source is it?",
-                       g->start);
+    if (trim(g->name, trimmed)[0] == '\0') {
+        char line[32] = "";
+        if (g->line > 0)
+            snprintf(line, sizeof line, "line %lld: ", (long long)g->line);
+        return tl_fail(ctx, TLNMF_ERR_DATA, "%sthe label at %g s has no name: which source is it?",
+                       line, g->start);
+    }
     if (!(g->start >= 0.0 && g->end >= g->start && g->end <= 1e12))
         return tl_fail(ctx, TLNMF_ERR_DATA, "the label \"%s\" has invalid times: from %g to %g s",
                        trimmed, g->start, g->end);

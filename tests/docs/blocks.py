@@ -4,11 +4,13 @@ usage: blocks.py BUILD      (exit code 77: there is no numpy)
 """
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = ROOT / "docs" / "site" / "blocks.py"
@@ -76,6 +78,10 @@ class Pages(unittest.TestCase):
         code, output = self.run_page(f"'''python\n{without}'''\n")
         self.assertEqual(code, 77, output)
         self.assertIn("has no tqdm", output)
+        with mock.patch.dict(os.environ, PATH="/nowhere"):
+            code, output = self.run_page("'''sh\nsox --version\n'''\n")
+        self.assertEqual(code, 77, output)
+        self.assertIn("has no sox", output)
 
     def test_marks(self):
         self.passes("<!-- not run: needs a GPU -->\n'''sh\nfalse\n'''\n\n'''text\nnothing\n'''\n")

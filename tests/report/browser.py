@@ -58,6 +58,8 @@ BLANK = """return [...document.querySelectorAll("canvas")].filter(c => {
     return new Set(new Uint32Array(pixels)).size < 2;
 }).map(c => c.getAttribute("aria-label") || c.className)"""
 TOO_WIDE = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+SCROLLS = """const box = document.querySelector(arguments[0]).parentElement;
+    return box.scrollWidth > box.clientWidth"""
 STATE = """const p = window.tlnmfPage.player;
 return {time: p.time, playing: p.playing, loop: p.loop,
         gains: p.tracks.map(t => t.gain && t.gain.gain.value)}"""
@@ -431,6 +433,7 @@ def _():
     for width in (400, 3840):
         with Page(stems, width=width, height=800) as page:
             assert page.run(TOO_WIDE) <= 0, f"at {width} px"
+            assert page.run(SCROLLS, "table.scores") is False, f"the scores do not fit into {width} px"
 
 
 @check("all controls can be reached with Tab")

@@ -112,7 +112,7 @@ tlnmf jd: warning: frames of length 7, but only 2 frames: check the order of the
     tlnmf jd long.npy -J 2 -o long.h5
 expect 0 ... "tlnmf jd: long.npy: axes epochs,times,channels: 7 frames of length 2, 2 realisations of each" \
     tlnmf jd long.npy -J 2 -o long.h5 --force --axes epochs,times,channels
-usage jd "--axes is for data, but covs.npy has covariances" \
+usage jd "--axes requires data, but covs.npy has covariances" \
     covs.npy --input covariances --axes trials,channels,time -o none.h5
 
 # Usual shapes give no advice. A MATLAB array 8 x 60 x 100 (M x N x S) has one of them: the summary says how it is read.

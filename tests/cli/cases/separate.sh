@@ -89,7 +89,12 @@ check "one candidate: no figure" [ "$(grep -c 'quality not estimated with .* or 
 check "nor on the page" grep -q "not estimated with .* or --window and --frame. Listen" single/report.html
 printf 'no sound' >song.m4a
 expect 3 "" 'tlnmf separate: song.m4a: unsupported audio format
-tlnmf separate: convert it first: ffmpeg -i IN out.wav' tlnmf separate song.m4a -k 2
+tlnmf separate: convert it first: ffmpeg -i song.m4a out.wav' tlnmf separate song.m4a -k 2
+cp song.m4a 'my song.wma'
+expect 3 "" "tlnmf separate: my song.wma: unsupported audio format
+tlnmf separate: convert it first: ffmpeg -i 'my song.wma' out.wav" tlnmf separate 'my song.wma' -k 2
+expect 3 "" 'tlnmf apply: guided: Is a directory
+tlnmf apply: use guided/model.h5' tlnmf apply guided notes.wav -o x
 
 # ---- sums ----------------------------------------------------------------------------------------
 # The last 2000 samples of a file, of 64 bits each
@@ -196,7 +201,7 @@ labels "it contains no labels" ""
 labels "line 1: a time is negative: -1" '-1\t1\ta\n'
 labels "line 1: not UTF-8 text" '0\t1\t\xff\xfe\n'
 labels "line 1: the label ends before it starts" '2\t1\ta\n'
-labels "the label at 0 s has no name: which source is it?" '0\t1\t\n'
+labels "line 1: the label at 0 s has no name: which source is it?" '0\t1\t\n'
 printf '0\t1\ta\n5\t6\tb\n' >l.txt
 expect 3 "" 'tlnmf separate: warning: l.txt: the label "b" (line 2, 5 to 6 s) lies outside of the sound, which ends at 3 s, and is ignored: correct its times or remove it
 tlnmf separate: l.txt: "b" never sounds: its labels have no length or lie past the end of the sound' \
