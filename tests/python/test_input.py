@@ -453,6 +453,36 @@ class Plots(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def wrong(self, Y, error, words, **options):
+        with self.assertRaisesRegex(error, words):
+            tlnmf.fit(Y, 2, **options)
+
+    def test_bad_arrays(self):
+        nan = Y.copy()
+        nan[1, 2, 3] = np.nan
+        self.wrong(nan, ValueError, "finite|NaN|nan")
+        self.wrong(Y + 0j, ValueError, "[Cc]omplex")
+        self.wrong(Y.astype(object), TypeError, "dtype object")
+        self.wrong([["a", "b"]], TypeError, "dtype <U1")
+        self.wrong(Y[0, 0], ValueError, "1 dimensions")
+        self.wrong(Y[None], ValueError, "4 dimensions")
+        self.wrong(3.0, ValueError, "0 dimensions")
+        self.wrong(np.empty((0, 5)), ValueError, "M|0")
+        self.wrong(np.empty((5, 0)), ValueError, "N|0")
+        self.wrong(np.ma.masked_less(Y, 0), ValueError, "masked")
+        for kind in (tlnmf.TLNMF, tlnmf.ISNMF):  # np.asarray() would drop the mask
+            with self.assertRaisesRegex(ValueError, "masked"):
+                kind(n_components=2).fit(np.ma.masked_greater(np.abs(Y[0]), 1.0))
+        self.wrong(np.zeros((3, 4)), ValueError, "all zeros")
+        self.wrong(Y, ValueError, "NUL", method="nmf\0garbage")
+        with self.assertRaisesRegex(ValueError, "NUL|null byte"):
+            tlnmf.load("m.h5\0.png")
+        self.wrong(None, TypeError, "Y or covariances")
+        self.wrong(None, ValueError, "must have 3", covariances=np.eye(3))
+        self.wrong(None, ValueError, "", covariances=np.ones((2, 3, 4)))
+        self.wrong(None, ValueError, "", covariances=-np.eye(3)[None])
+        self.wrong(Y, ValueError, "Phi|orthogonal|shape", start={"Phi": np.eye(3)})
+
     def test_complex(self):
         for call in (lambda: tlnmf.fit(1j * Y, k=2), lambda: tlnmf.TLNMF(2).fit(1j * Y[0])):
             self.assertRaisesRegex(ValueError, r"two realisations, np.stack", call)
