@@ -45,23 +45,34 @@ static void warn_of_constant_rows(const tlnmf_ctx *ctx, const tlnmf_data *data, 
                         count, first);
 }
 
-/* The default floor is a share of the mean power, which one bad channel can raise above the power
- * of all others: they vanish, and the fit looks perfect. Whitening removes the scales. */
-static void warn_of_strong_row(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
-                               tl_caveats *caveats)
+/* The default floor is a share of the mean power, which one artefact or one bad channel can raise
+ * above the power of all the rest: it vanishes, and the fit looks perfect. Whitening removes the
+ * scales of rows. */
+static void warn_of_outlier(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_settings *opt,
+                            tl_caveats *caveats)
 {
-    const double most = 0.9; /* docs/measurements/constants.md */
-    const int64_t least_rows = 4;
-    int64_t row;
-    if (data->M < least_rows || opt->eps > 0.0 || opt->whiten || tl_data_offset(data) > 0.0)
+    const double most = 0.9;   /* docs/measurements/constants.md */
+    const double usual = 0.01; /* the default of eps-rel */
+    const int64_t least_rows = 4, least_frames = 10;
+    int64_t where;
+    if (opt->eps > 0.0 || opt->eps_rel < usual || tl_data_offset(data) > 0.0)
         return;
-    double share = tl_data_strongest_row(data, &row);
+    double share = data->all >= least_frames ? tl_data_strongest_frame(data, &where) : 0.0;
+    if (share > most) {
+        tl_caveats_warn(ctx, caveats,
+                        "frame %lld has %.3g %% of the power, so the default eps may hide the "
+                        "others: if it is an artefact, omit it or mark it as missing; otherwise "
+                        "set eps",
+                        (long long)where, 100.0 * share);
+        return;
+    }
+    share = data->M >= least_rows && !opt->whiten ? tl_data_strongest_row(data, &where) : 0.0;
     if (share > most)
         tl_caveats_warn(ctx, caveats,
                         "entry %lld of the frames has %.3g %% of the power, so the default eps may "
                         "hide the others: omit it if it is a bad channel; otherwise scale the "
                         "entries to similar power, or set eps",
-                        (long long)row, 100.0 * share);
+                        (long long)where, 100.0 * share);
 }
 
 /* Phi has M (M - 1) / 2 free parameters. The paper's notes have M = 200 and N = 151. */
@@ -82,7 +93,7 @@ void tl_warn_of_data(const tlnmf_ctx *ctx, const tlnmf_data *data, const tl_sett
     if (learns(opt)) {
         warn_of_offset(ctx, data, caveats);
         warn_of_constant_rows(ctx, data, caveats);
-        warn_of_strong_row(ctx, data, opt, caveats);
+        warn_of_outlier(ctx, data, opt, caveats);
         warn_of_shape(ctx, data, caveats);
     }
     if (opt->task == TL_TASK_FIT && opt->k > least && (opt->k - 1) / data->M < data->all)

@@ -107,6 +107,9 @@ tlnmf_error tl_data_whiten(tlnmf_ctx *ctx, const tlnmf_data *data, int64_t wante
 
 /* The largest norm of a frame, sqrt(trace Sigma_n), over all processes. */
 double tl_data_longest(const tlnmf_data *data);
+/* The frame with most power, and its share of the power of all frames; 0 if frames are distributed.
+ */
+double tl_data_strongest_frame(const tlnmf_data *data, int64_t *frame);
 /* The row with most power, over all processes, and its share of the power of all rows. */
 double tl_data_strongest_row(const tlnmf_data *data, int64_t *row);
 

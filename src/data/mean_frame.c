@@ -162,6 +162,23 @@ static double row_power(const tlnmf_data *data, int64_t m)
     return power;
 }
 
+double tl_data_strongest_frame(const tlnmf_data *data, int64_t *frame)
+{
+    double most = 0.0, all = 0.0;
+    *frame = 0;
+    for (int64_t n = 0; n < data->N; n++) {
+        double power = 0.0;
+        for (int64_t m = 0; m < data->M; m++)
+            for (int64_t t = data->offset[n]; t < data->offset[n + 1]; t++)
+                power += data->R[m * data->T + t] * data->R[m * data->T + t];
+        power *= data->weighted ? data->weight[n] : 1.0;
+        all += power;
+        *frame = power > most ? n : *frame;
+        most = fmax(most, power);
+    }
+    return all > 0.0 && data->frames_comm == NULL ? most / all : 0.0;
+}
+
 double tl_data_strongest_row(const tlnmf_data *data, int64_t *row)
 {
     enum { AT_A_TIME = 64 };

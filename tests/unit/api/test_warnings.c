@@ -155,8 +155,24 @@ static void a_row_with_most_of_the_power_is_noticed(void **state)
                    "the others: omit it if it is a bad channel; otherwise scale the entries to "
                    "similar power, or set eps");
     assert_int_equal(fit_and_forget(bad, M, N, "k=2 method=jd J=3 eps=0.01").count, 0);
+    assert_int_equal(fit_and_forget(bad, M, N, "k=2 method=jd J=3 eps-rel=1e-8").count, 0);
     assert_int_equal(fit_and_forget(bad, M, N, "k=2 method=nmf J=3 transform=dct").count, 0);
     free(bad);
+    free(Y);
+}
+
+/* One bad sample: the artefact is a frame, not a channel. */
+static void a_frame_with_most_of_the_power_is_noticed(void **state)
+{
+    (void)state;
+    double *Y = new_Y(M, N, 0.0);
+    Y[(1 * M + 2) * N + 33] = 500.0;
+    heard h = fit_and_forget(Y, M, N, "k=2 method=jd J=3");
+    assert_int_equal(h.count, 1);
+    assert_string_equal(h.text[0],
+                        "frame 33 has 98.6 % of the power, so the default eps may hide the others: "
+                        "if it is an artefact, omit it or mark it as missing; otherwise set eps");
+    assert_int_equal(fit_and_forget(Y, M, N, "k=2 method=jd J=3 eps=0.01").count, 0);
     free(Y);
 }
 
@@ -250,6 +266,7 @@ int main(void)
         cmocka_unit_test(offsets_of_realisations_are_noticed),
         cmocka_unit_test(a_floor_that_hides_the_data_is_noticed),
         cmocka_unit_test(a_row_with_most_of_the_power_is_noticed),
+        cmocka_unit_test(a_frame_with_most_of_the_power_is_noticed),
         cmocka_unit_test(shapes_and_constant_rows_are_noticed),
         cmocka_unit_test(comparisons_warn_once),
         cmocka_unit_test(the_mean_is_that_of_the_frames_present),
