@@ -202,12 +202,15 @@ static bool is_identity(const page_model *m)
     return m->Phi != NULL;
 }
 
-/* Chooses what the rows are called. Rows of data that are not sound have no frequency unless
- * cosines explain most of the energy of the atoms. Atoms of less than one period, such as a
- * constant or a ramp, do not count: offsets and drifts are such atoms. */
+/* Chooses what the rows are called. With the identity they are those of the data, such as a
+ * spectrogram. Rows of data that are not sound have no frequency unless cosines explain most of the
+ * energy of the atoms. Atoms of less than one period, such as a constant or a ramp, do not count:
+ * offsets and drifts are such atoms. Nor do short atoms that were learnt: the three parameters of a
+ * cosine fit any few numbers. */
 static void choose_unit(page_model *m)
 {
     const double most = 0.25; /* mean error; the notes of the paper have 0.04, channels 0.5 */
+    const int64_t shortest = 10;
     int64_t shape[TLNMF_MAX_DIMENSIONS] = {0};
     const double *error = tlnmf_record_get_array(m->atoms, "error", NULL, shape);
     const double *energy = tlnmf_record_get_array(m->atoms, "energy", NULL, NULL);
@@ -220,8 +223,11 @@ static void choose_unit(page_model *m)
         sum += error[i] * energy[i];
         weight += energy[i];
     }
-    bool fitted = m->atoms == NULL || (weight > 0.0 && !(sum > most * weight));
-    m->unit = m->rate > 0.0 ? "Hz" : is_identity(m) ? "row" : fitted ? "cycles per sample" : "";
+    const char *method = page_word(m, "method");
+    bool learnt = method == NULL || strcmp(method, "nmf") != 0;
+    bool fitted = m->atoms == NULL ||
+                  ((m->M >= shortest || !learnt) && weight > 0.0 && !(sum > most * weight));
+    m->unit = is_identity(m) ? "row" : m->rate > 0.0 ? "Hz" : fitted ? "cycles per sample" : "";
     for (int64_t r = 0; strcmp(m->unit, "row") == 0 && r < m->M; r++)
         m->frequency[r] = (double)r;
 }

@@ -135,11 +135,10 @@ static void say_quality(io_buffer *page, const page_model *m)
     else if (caveats && compared)
         page_raw(page, "<p><b>How well:</b> not estimated; the warnings say why.</p>");
     else
-        page_format(
-            page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
-            compared
-                ? ""
-                : " with --method, --per-source, --transform dct|dft, or --window and --frame");
+        page_format(page, "<p><b>How well:</b> not estimated%s. Listen to the stems.</p>",
+                    compared ? ""
+                             : " with --method, --per-source, --transform dct|dft, or --window "
+                               "with --frame or --hop");
     say_limits(page, m, known > 0);
     double remixes = page_value(m, "separation.remixes");
     double candidates = page_value(m, "separation.candidates");
@@ -317,8 +316,9 @@ static void say_starts(io_buffer *page, const page_model *m)
 {
     double starts = page_value(m, "starts"), completed = page_value(m, "starts_completed");
     double agree = page_value(m, "starts_agree"), best = page_value(m, "best_start");
+    double all = completed > starts ? completed : starts;
     if (starts > 1.0 && best < starts)
-        page_format(page, " of start %.0f of %.0f", best + 1.0, starts);
+        page_format(page, " of start %.0f of %.0f", best + 1.0, all);
     else if (starts > 1.0 && best >= starts) /* method auto, exchange */
         page_raw(page, " of the start from JD+NMF");
     page_raw(page, ".");

@@ -1,5 +1,5 @@
 // The section of the run: objectives against iterations and time, every start, candidates.
-import { decode } from "./arrays.mjs";
+import { decode, reduceToMax } from "./arrays.mjs";
 import { short } from "./numbers.mjs";
 import { ink, sourceColour } from "./colours.mjs";
 import { choices, curves, element } from "./plot.mjs";
@@ -36,7 +36,7 @@ export function onOneAxis(lines) {
 
 /** Distance from the least value, for a logarithmic axis; the least itself has no logarithm. */
 export function distances(lines) {
-  const least = Math.min(...lines.flatMap((l) => l.y));
+  const least = -reduceToMax(lines.flatMap((l) => l.y).map((y) => -y), 1)[0];
   return lines.map((l) => ({
     x: l.x.filter((_, i) => l.y[i] > least),
     y: l.y.filter((y) => y > least).map((y) => y - least),
@@ -55,7 +55,7 @@ class Traces {
     const bar = element("div", { class: "bar" });
     const quantities = ["C", "L", "I", "gradient", "step"].filter((q) => this.has(q));
     bar.append(choices("Show", "quantity", quantities, (word) => this.set("quantity", word)));
-    if (trace.seconds && Math.max(...trace.seconds) > 0)
+    if (trace.seconds && reduceToMax(trace.seconds, 1)[0] > 0)
       bar.append(choices("Against", "against", ["iteration", "time"], (word) => this.set("against", word)));
     bar.append(choices("As", "as", ["value", "distance from the least"], (word) => this.set("distance", word !== "value")));
     this.box = element("div", {});

@@ -248,7 +248,7 @@ function drawFactors(host, data) {
     const x = Array.from({ length: columns }, (_, i) => f[Math.floor((i * f.length) / columns)] + i * 1e-9);
     const counts = data.unit === "" || data.unit === "row";
     host.append(element("h3", {}, counts ? "W: power per row" : "W: the spectra of the components"));
-    const floor = Math.max(...W) * 1e-8;
+    const floor = reduceToMax(W, 1)[0] * 1e-8;
     curves(host, {
       height: 240, label: `Columns of W against ${rowAxis(data)}`, legend: data.K <= MANY, yLog: true,
       x: rowAxis(data), xWhole: counts, y: "power",

@@ -24,7 +24,7 @@ HOSTILE = '"><img src=x onerror=alert(1)>'
 ODD = {
     "large": (1024, 5000, 20, 1000), "K = 1": (12, 40, 1, 30), "M = 1": (1, 40, 1, 30),
     "N = 1": (12, 1, 2, 30), "one number": (1, 1, 1, 1), "NaN in the trace": (12, 40, 2, 30, "nan"),
-    "nothing but NaN": (12, 40, 2, 1, "nan"),
+    "nothing but NaN": (12, 40, 2, 1, "nan"), "many components": (1024, 40, 160, 3),
 }  # fmt: skip
 
 
@@ -393,7 +393,7 @@ def _():
         page.check_ink()
 
 
-@check("odd models: one row, one frame, one component, NaN, several realisations")
+@check("odd models: one row, one frame, one or many components, NaN, several realisations")
 def _():
     for name in [*list(ODD)[1:], "several"]:
         with Page(work / f"{name}.html") as page:

@@ -39,6 +39,8 @@ expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --method nmf --transform dct --report
 has cosines.html '"unit":"cycles per sample"' 'frequency (cycles per sample)'
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --method nmf --transform identity --report -o rows.h5
 has rows.html '"unit":"row"' 'The transform is the identity'
+expect 0 ... "" tlnmf report rows.h5 --rate 100 -o rows.html --force # the rows may be those of a spectrogram
+has rows.html '"unit":"row"' 'The transform is the identity'
 
 # ---- a fit --------------------------------------------------------------------------------------
 expect 0 ... "" tlnmf fit y.npy -k 2 -J 30 --starts 3 --report -o m.h5
@@ -46,7 +48,7 @@ check "the summary names the page" grep -q '^  page          m.html$' "$out"
 has m.html "<title>m.h5</title>" "2 components" 'data-name="C"' "tlnmf fit y.npy -k 2" '"trace":{"stage"'
 has m.html "y.npy (20 frames of length 8, 3 realisations) was decomposed"
 check "which start, and how many agree" grep -Eq \
-    ' iterations? of (start [123] of 3|the start from JD\+NMF)\. [1-4] of [34] completed starts' m.html
+    ' iterations? of (start [1234] of [34]|the start from JD\+NMF)\. [1-4] of [34] completed starts' m.html
 lacks m.html "http-equiv=\"refresh\"" "<script src" "<link"
 check "a policy without unsafe words" eval '! grep -o "Content-Security-Policy[^>]*" m.html | grep -q unsafe'
 expect 5 "" "tlnmf fit: m.html: exists already; --force replaces it" tlnmf fit y.npy -k 2 --report -o m.npz
