@@ -118,18 +118,6 @@ static int prepare(cli_call *call, plan *p)
     return cli_check_memory(call, bytes);
 }
 
-/* The library names an option as its callers write it; the program's begins with --. */
-static int check_fit(const cli_call *call, tlnmf_error error)
-{
-    static const char option[] = "rank-reduce=";
-    const char *message = tlnmf_message(call->ctx);
-    const char *at = error == TLNMF_ERR_DATA ? strstr(message, option) : NULL;
-    if (at == NULL)
-        return cli_check(call, error, NULL);
-    return cli_fail(call->command, EXIT_INPUT, "%.*s--rank-reduce %s", (int)(at - message), message,
-                    at + strlen(option));
-}
-
 /* Fits within --max-seconds, of which reading and a comparison of several k have used a part. The
  * model records the option as it was given. */
 static int fit_in_time(const cli_call *call, plan *p)
@@ -138,8 +126,10 @@ static int fit_in_time(const cli_call *call, plan *p)
     tlnmf_settings *rest;
     int code = cli_agree(cli_check(call, cli_limit_seconds(call, 1.0, &rest), NULL));
     if (code == EXIT_DONE)
-        code = check_fit(call, (p->is_jd ? tlnmf_diagonalise : tlnmf_fit)(call->ctx, p->data, rest,
-                                                                          p->start, &p->model));
+        code = cli_check(call,
+                         (p->is_jd ? tlnmf_diagonalise : tlnmf_fit)(call->ctx, p->data, rest,
+                                                                    p->start, &p->model),
+                         NULL);
     if (code == EXIT_DONE)
         code =
             cli_check(call,

@@ -304,8 +304,8 @@ static tlnmf_error check_present(tlnmf_ctx *ctx, const double *Y, const int64_t 
     long long worst = worst_entry(Y, shape, &share);
     return tl_fail(
         ctx, TLNMF_ERR_DATA,
-        "every frame contains a NaN, and entry %lld is NaN in %.3g %% of the frames: omit "
-        "the entries that are NaN in most frames",
+        "every frame contains a NaN, and entry %lld has the most, %.3g %% of its values: "
+        "omit the entries that are mostly NaN",
         worst, 100.0 * share);
 }
 

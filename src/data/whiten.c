@@ -36,7 +36,7 @@ static tlnmf_error choose_rank(tlnmf_ctx *ctx, int64_t M, const double *lambda, 
     if (wanted < 0 && rank < M)
         return tl_fail(ctx, TLNMF_ERR_DATA,
                        "whiten: the mean covariance has rank %lld of %lld, as after an average "
-                       "reference; rank-reduce=%lld keeps its %lld principal component%s",
+                       "reference; use rank-reduce %lld to keep its %lld principal component%s",
                        (long long)rank, (long long)M, (long long)rank, (long long)rank,
                        rank == 1 ? "" : "s");
     if (*R > rank)

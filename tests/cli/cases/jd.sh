@@ -90,12 +90,12 @@ check "unmixing and mixing" [ "$(grep -Ec '^  (un)?mixing +float64 +\(2, 2\)$' "
 expect 0 ... "" tlnmf jd mixed.npy --whiten --force
 check "where they are" grep -Eq '^  model         phi.h5: unmixing \(one row per source\) and mixing, its inverse$' "$out"
 npy flat.npy "(2, 2, 2)" 1 1 1 1 2 2 2 2
-expect 3 "" "tlnmf jd: whiten: the mean covariance has rank 1 of 2, as after an average reference; --rank-reduce 1 keeps its 1 principal component" \
+expect 3 "" "tlnmf jd: whiten: the mean covariance has rank 1 of 2, as after an average reference; use rank-reduce 1 to keep its 1 principal component" \
     tlnmf jd flat.npy --whiten --force
 
 # Covariances of rank 2 of 3, as after an average reference: PCA instead of a refusal.
 npy deficient.npy "(2, 3, 3)" 2 -1 -1 -1 2 -1 -1 -1 2 2 -2 0 -2 5 -3 0 -3 3
-input jd "whiten: the mean covariance has rank 2 of 3, as after an average reference; --rank-reduce 2 keeps its 2 principal components" \
+input jd "whiten: the mean covariance has rank 2 of 3, as after an average reference; use rank-reduce 2 to keep its 2 principal components" \
     deficient.npy --whiten -o reduced.h5
 for rank in auto 2; do
     expect 0 ... "" tlnmf jd deficient.npy --whiten --rank-reduce $rank -o reduced.h5 --force

@@ -85,7 +85,7 @@ static void a_singular_mixture_is_refused(void **state)
     assert_string_equal(
         tlnmf_message(ctx),
         "whiten: the mean covariance has rank 1 of 2, as after an average reference; "
-        "rank-reduce=1 keeps its 1 principal component");
+        "use rank-reduce 1 to keep its 1 principal component");
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 2));
     assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
@@ -148,7 +148,7 @@ static void rank_of_covariances_in_single_precision(void **state)
     assert_int_equal(tlnmf_diagonalise(ctx, data, settings, NULL, &model), TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
                         "whiten: the mean covariance has rank 3 of 4, as after an average "
-                        "reference; rank-reduce=3 keeps its 3 principal components");
+                        "reference; use rank-reduce 3 to keep its 3 principal components");
     assert_ok(ctx, tlnmf_settings_set_integer(ctx, settings, "rank-reduce", 0));
     assert_ok(ctx, tlnmf_diagonalise(ctx, data, settings, NULL, &model));
     assert_non_null(tlnmf_record_get_array(model, "unmixing", NULL, shape));

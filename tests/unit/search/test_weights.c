@@ -380,9 +380,8 @@ static void a_frame_without_data_leaves_the_certificate(void **state)
     assert_int_equal(tlnmf_data_from_incomplete(ctx, Y, (int64_t[]){MANY, M, N}, &none),
                      TLNMF_ERR_DATA);
     assert_string_equal(tlnmf_message(ctx),
-                        "every frame contains a NaN, and entry 0 is NaN in 100 % of "
-                        "the frames: omit the entries that are NaN in most "
-                        "frames");
+                        "every frame contains a NaN, and entry 0 has the most, 100 % of its "
+                        "values: omit the entries that are mostly NaN");
     tlnmf_ctx_free(ctx);
     free(Y);
 }
