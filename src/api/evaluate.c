@@ -51,7 +51,11 @@ tlnmf_error tl_evaluate(tlnmf_ctx *ctx, const tlnmf_data *data, const tl_model_p
     const tl_model model = {.data = data, .K = K, .eps = point->eps, .gamma = 1.0};
     /* One thread: the values do not depend on the number of threads, and a later fork by the host
      * is safe. */
-    return tl_with_threads(1, evaluate_alone, &(evaluation){ctx, &model, point, values, Ganti});
+    TRY(tl_with_threads(1, evaluate_alone, &(evaluation){ctx, &model, point, values, Ganti}));
+    if (!isfinite(values->C))
+        return tl_fail(ctx, TLNMF_ERR_NUMERIC, "C = %g: Phi, W or H are too large for these data",
+                       values->C);
+    return TLNMF_OK;
 }
 
 tlnmf_error tl_read_point(tlnmf_ctx *ctx, const tlnmf_data *data, const tlnmf_record *record,
