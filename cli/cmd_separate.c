@@ -198,8 +198,7 @@ static int run(cli_call *call)
         code = code == EXIT_DONE || one == EXIT_INTERRUPTED ? one : code;
     }
     if (call->operand_count > 1 && failed > 0 && code != EXIT_INTERRUPTED)
-        cli_say(call->command, "%d of %d sounds could not be separated", failed,
-                call->operand_count);
+        cli_say(call->command, "%d of %d sounds had errors", failed, call->operand_count);
     return code;
 }
 

@@ -306,7 +306,7 @@ void cli_checkpoint_end(const cli_call *call, int code, bool out_of_time)
         cli_say(call->command, "--resume%s continues from %s", done ? " --force" : "",
                 kept.path); /* the output is there */
     else if (kept.begun && code == EXIT_INTERRUPTED && separates(call))
-        cli_say(call->command, "there is no checkpoint yet, so nothing can be resumed");
+        cli_say(call->command, "there is no checkpoint yet");
     else if (kept.own[0] != '\0' && done &&
              (!exists || is_ours(&now))) /* and temporaries after a kill */
         tlnmf_io_remove(kept.own);

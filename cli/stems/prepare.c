@@ -82,14 +82,49 @@ int cli_stems_add_files(const cli_call *call, const char *sound)
     return cli_file_add(call, CLI_READS, "--labels", cli_asked.labels);
 }
 
+/* Whether the file exists and was not changed after `end`; end = NULL: at any time. */
+static bool is_there(const char *path, const struct stat *end)
+{
+    struct stat file;
+    if (path == NULL || stat(path, &file) != 0)
+        return false;
+    return end == NULL || file.st_mtim.tv_sec < end->st_mtim.tv_sec ||
+           (file.st_mtim.tv_sec == end->st_mtim.tv_sec &&
+            file.st_mtim.tv_nsec <= end->st_mtim.tv_nsec);
+}
+
+static bool has_text(const json_t *summary, const char *name, const char *text)
+{
+    const char *value = json_string_value(json_object_get(summary, name));
+    return value != NULL && text != NULL && strcmp(value, text) == 0;
+}
+
+/* Whether the outputs that a summary names exist. */
+static bool has_outputs(const json_t *summary)
+{
+    const json_t *stems = json_object_get(summary, "stems");
+    bool all = json_array_size(stems) > 0;
+    for (size_t i = 0; i < json_array_size(stems); i++)
+        all = all && is_there(json_string_value(json_array_get(stems, i)), NULL);
+    const char *page = json_string_value(json_object_get(summary, "page")),
+               *activations = json_string_value(json_object_get(summary, "activations"));
+    return all && (cli_asked.no_report != NULL || is_there(page, NULL)) &&
+           (activations == NULL || is_there(activations, NULL));
+}
+
 bool cli_stems_are_done(const cli_call *call, const char *sound)
 {
-    char own[CLI_PATH], path[CLI_PATH];
-    const char *directory = choose_directory(call, sound, own);
-    if (directory == NULL || snprintf(path, CLI_PATH, "%s/summary.json", directory) >= CLI_PATH)
+    char own[CLI_PATH], path[CLI_PATH], model[CLI_PATH];
+    struct stat end;
+    const char *directory = choose_directory(call, sound, own), *labels = cli_asked.labels;
+    if (directory == NULL || snprintf(path, CLI_PATH, "%s/summary.json", directory) >= CLI_PATH ||
+        snprintf(model, CLI_PATH, "%s/model.h5", directory) >= CLI_PATH || stat(path, &end) != 0)
         return false;
     json_t *summary = json_load_file(path, 0, NULL), *repeat = cli_repeat(call);
-    bool done = repeat != NULL && json_equal(json_object_get(summary, "repeat"), repeat);
+    bool done = has_text(summary, "repeat", json_string_value(repeat)) &&
+                has_text(summary, "version", tlnmf_version()) && is_there(sound, &end) &&
+                (labels == NULL || is_there(labels, &end)) && is_there(model, NULL) &&
+                has_outputs(summary);
     json_decref(summary);
     json_decref(repeat);
     return done;

@@ -306,6 +306,27 @@ static int ship(const cli_stems *stems, const shipment *s, size_t new_count)
     return EXIT_DONE;
 }
 
+/* The page that tlnmf wrote earlier in `folder`, if this run, with --force, neither writes nor
+ * reads it: it must not describe the stems of another run. NULL: there is none. */
+static const char *old_page(const cli_stems *stems, int folder)
+{
+    static const char page[] = "report.html";
+    char path[CLI_PATH], head[2048];
+    struct stat status;
+    int size = snprintf(path, sizeof path, "%s/%s", stems->directory, page);
+    if (cli_asked.force == NULL || size >= CLI_PATH || cli_is_input(stems->call, path) ||
+        fstatat(stems->stage, page, &status, AT_SYMLINK_NOFOLLOW) == 0)
+        return NULL;
+    int fd = openat(folder, page, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    bool plain = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    ssize_t length = plain ? read(fd, head, sizeof head - 1) : 0;
+    close(fd);
+    head[length < 0 ? 0 : length] = '\0';
+    return strstr(head, "<meta name=\"generator\" content=\"tlnmf ") != NULL ? page : NULL;
+}
+
 int cli_stage_publish(const cli_stems *stems)
 {
     shipment s = {.from = stems->stage,
@@ -318,13 +339,13 @@ int cli_stage_publish(const cli_stems *stems)
     for (int i = 0; code == EXIT_DONE && i < count; i++)
         code = check_old(stems, &s, entry[i]->d_name);
     if (code == EXIT_DONE) {
-        s.retired = cli_earlier_page(stems, s.to);
+        s.retired = old_page(stems, s.to);
         code = cli_check(stems->call, write_journal(stems, &s, entry, (size_t)count), NULL);
     }
     if (code == EXIT_DONE)
         code = ship(stems, &s, (size_t)count);
     if (code == EXIT_DONE && s.retired != NULL)
-        cli_say(stems->call->command, "%s: removed %s of the earlier run", stems->directory,
+        cli_say(stems->call->command, "%s: removed the page %s of an earlier run", stems->directory,
                 s.retired);
     for (int i = 0; i < count; i++)
         free(entry[i]);

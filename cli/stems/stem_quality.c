@@ -75,7 +75,8 @@ static const char *why_not(const tlnmf_record *model, int64_t k)
 {
     bool compared = isfinite(at(model, "agreement", k)); /* else there is only one candidate */
     if (!compared || tlnmf_record_get_text_at(model, "caveats", 0) == NULL)
-        return " with --method, --per-source, --transform dct|dft, or --window and --frame";
+        return " with --method, --per-source, --transform dct|dft, or --window with --frame or "
+               "--hop";
     if (cli_asked.quiet == NULL)
         return ", see the warnings";
     return cli_asked.no_report == NULL ? ", see the page" : ", see caveats in summary.json";

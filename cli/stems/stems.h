@@ -55,7 +55,7 @@ const char *cli_stems_path(const cli_stems *stems, const char *name, const char 
 const char *cli_stems_staged(const cli_stems *stems, const char *name, const char *extension,
                              char path[CLI_PATH]);
 
-/* ---- the staging folder (stage.c, earlier.c) ------------------------------------------------- */
+/* ---- the staging folder (stage.c) ------------------------------------------------------------ */
 
 #define CLI_STAGE ".tlnmf-part"
 
@@ -67,10 +67,6 @@ int cli_stage_open(cli_stems *stems);
  * replaced or removed. */
 int cli_stage_publish(const cli_stems *stems);
 void cli_stage_close(cli_stems *stems);
-
-/* The name of the page that tlnmf wrote earlier in `folder` (the open DIR), if this run, with
- * --force, neither writes nor reads it; or NULL. */
-const char *cli_earlier_page(const cli_stems *stems, int folder);
 
 /* ---- the run (stems.c) ----------------------------------------------------------------------- */
 

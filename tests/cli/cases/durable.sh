@@ -75,7 +75,7 @@ earlier() # OPTION...: fills st
     $guided --labels names.txt -q -o st "$@" >"$out"
     echo mine >st/notes.md
 }
-removed="st: removed report.html of the earlier run"
+removed="st: removed the page report.html of an earlier run"
 earlier
 expect 0 ... ... $guided --labels other-names.txt --no-report -o st --force
 check "a message" grep -qx "tlnmf separate: $removed" "$err"

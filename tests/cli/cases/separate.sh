@@ -23,7 +23,7 @@ check "named after the labels" [ -f "stems/low A.wav" -a -f stems/high.wav ]
 check "the window" [ "$(json window)" = tukey ]
 near "seconds" "$(json release)" 0.2 0
 check "the frames that were used, once" [ "$(grep -c '"learn_frames"' "$out")" = 1 ]
-check "why there is no estimate" grep -q "not estimated with --method, --per-source, --transform dct|dft, or --window and --frame. Listen" stems/report.html
+check "why there is no estimate" grep -q "not estimated with --method, --per-source, --transform dct|dft, or --window with --frame or --hop. Listen" stems/report.html
 check "what it was chosen by" grep -q "1 candidate was compared on 1 remix" stems/report.html
 check "the frame" [ "$(json frame)" = 200 ]
 check "one candidate" [ "$(json candidates)" = 1 ]
@@ -64,7 +64,7 @@ expect 3 ... "tlnmf separate: notes.wav (1 of 3)
 tlnmf separate: gone.wav (2 of 3)
 tlnmf separate: gone.wav: No such file or directory
 tlnmf separate: again.wav (3 of 3)
-tlnmf separate: 1 of 3 sounds could not be separated" \
+tlnmf separate: 1 of 3 sounds had errors" \
     tlnmf separate notes.wav gone.wav again.wav --labels-from '{name}.txt' -o 'out/set/{name}' --method nmf --per-source 1
 check "a file that fails does not stop the others" [ -f out/set/notes/high.wav -a -f out/set/again/high.wav ]
 absent out/set/gone
@@ -76,6 +76,17 @@ tlnmf separate: notes.wav: already separated, skipped
 tlnmf separate: again.wav (2 of 2)
 tlnmf separate: out/many/again.checkpoint: no checkpoint yet, the run begins anew" $many --resume
 check "a finished sound is skipped, the other separated" [ -f out/many/again/high.wav ]
+skips() # COMMAND...: whether --resume skips again.wav after the command; undoes nothing
+{
+    "$@"
+    $many --resume >"$out" 2>"$err" || true
+    grep -q "again.wav: already separated, skipped" "$err"
+}
+check "nothing has changed" skips true
+check "changed labels are separated again" eval '! skips touch -d "+1 minute" again.txt'
+touch -r notes.txt again.txt
+check "a lost page is written again" eval '! skips rm out/many/again/report.html'
+check "without a page it is not needed" eval 'many="$many --no-report"; ! skips true'
 expect 5 "" ... $many --unlabelled silent --resume
 check "another command does not skip it" [ "$(grep -c 'many/.*: the directory is not empty' "$err")" = 2 ]
 expect 0 ... "" tlnmf separate notes.wav -k auto --starts 1 -o auto --json
@@ -85,8 +96,8 @@ check "a verdict in words" grep -Eq "^  guided/low A.wav: about [0-9]+ dB SI-SDR
 check "the number of blended dictionaries" grep -q "^  transform     blend of ., mainly STFT, " "$out"
 check "the verdict is in the summary" [ "$(grep -c '"expected_si_sdr": [0-9]' guided/summary.json)" = 2 ]
 expect 0 ... "" tlnmf separate notes.wav --labels notes.txt -o single --frame 20ms --window sine
-check "one candidate: no figure" [ "$(grep -c 'quality not estimated with .* or --window and --frame$' "$out")" = 2 ]
-check "nor on the page" grep -q "not estimated with .* or --window and --frame. Listen" single/report.html
+check "one candidate: no figure" [ "$(grep -c 'quality not estimated with .* or --window with --frame or --hop$' "$out")" = 2 ]
+check "nor on the page" grep -q "not estimated with .* or --window with --frame or --hop. Listen" single/report.html
 printf 'no sound' >song.m4a
 expect 3 "" 'tlnmf separate: song.m4a: unsupported audio format
 tlnmf separate: convert it first: ffmpeg -i song.m4a out.wav' tlnmf separate song.m4a -k 2
@@ -214,7 +225,7 @@ absent x
 printf '0\t1\t../x\n0.5\t2\t/etc/y\n1\t9\t../x\n' >paths.txt
 expect 0 ... 'tlnmf separate: warning: paths.txt: the label "../x" ends at 9 s, but the sound ends at 3 s' \
     tlnmf separate notes.wav --labels paths.txt --method nmf --per-source 1 -o paths
-check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source, --transform dct|dft, or --window and --frame$' "$out")" = 2 ]
+check "why there is no estimate" [ "$(grep -c ': quality not estimated with --method, --per-source, --transform dct|dft, or --window with --frame or --hop$' "$out")" = 2 ]
 check "no stem outside of the directory" [ "$(ls paths | tr '\n' ' ')" = "_etc_y.wav _x.wav model.h5 report.html summary.json " ]
 
 # Names: surrounding spaces are ignored; names that differ only in case are two sources, with a warning
@@ -278,7 +289,7 @@ check "the page has the reason" grep -q "no two passages without a common source
 check "no figure on the page" [ "$(grep -c 'expect [0-9-]* dB' together/report.html)" = 0 ]
 
 # With a release of 1 s, high is never alone.
-expect 0 ... 'tlnmf separate: warning: "high" is never alone, so its sound cannot be learnt and the quality cannot be estimated: record 0.4 s or more of it alone before the mixture, and label it' \
+expect 0 ... 'tlnmf separate: warning: "high" is never alone, so its sound cannot be learnt and the quality cannot be estimated: record 0.4 s or more of it alone before the mixture, and label it; or correct the name if it is misspelt' \
     tlnmf separate notes.wav --labels notes.txt --release 1 -o solo
 check "no figure" [ "$(grep -c 'quality not estimated, see the warnings' "$out")" = 2 ]
 check "a caveat" grep -q 'is never alone, so its sound' solo/summary.json

@@ -76,7 +76,7 @@ for signals in INT TERM "INT TERM"; do
     case $signals in
     *" "*) check "$signals: ended by a signal: $code" [ $code -eq 130 -o $code -eq 143 ] ;;
     *) judge 130 "" "tlnmf separate: interrupted, no stems are written
-tlnmf separate: there is no checkpoint yet, so nothing can be resumed" $code "separate, SIG$signals" ;;
+tlnmf separate: there is no checkpoint yet" $code "separate, SIG$signals" ;;
     esac
     check "$signals: no message" [ "$signals" != "INT TERM" -o ! -s "$err" ]
     absent "stems $signals"
