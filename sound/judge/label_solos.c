@@ -4,27 +4,28 @@
 
 #include <stdio.h>
 
-/* Seconds in which each source is labelled and no other may sound. */
+enum { STEP_MS = 10 };
+
+/* Steps in which each source is labelled and no other may sound. */
 static void find_solos(const tlnmf_sound *sound, const tl_schedule *schedule,
-                       double solo[TL_SOURCES_MAX])
+                       int64_t solo[TL_SOURCES_MAX])
 {
-    const double step = 0.01; /* seconds */
-    int64_t hop = tl_max(1, tl_samples(step, sound->rate));
+    int64_t hop = tl_max(1, tl_samples(STEP_MS / 1000.0, sound->rate));
     for (int64_t k = 0; k < TL_SOURCES_MAX; k++)
-        solo[k] = 0.0;
+        solo[k] = 0;
     for (int64_t t = hop / 2; t < sound->sound.length; t += hop) {
         uint64_t labelled = tl_schedule_within(schedule, t, t + 1, 0);
         if (__builtin_popcountll(labelled) == 1 &&
             tl_schedule_within(schedule, t, t + 1, schedule->release) == labelled)
-            solo[__builtin_ctzll(labelled)] += (double)hop / sound->rate;
+            solo[__builtin_ctzll(labelled)]++;
     }
 }
 
 void tl_check_solos(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule *schedule,
                     tl_caveats *caveats)
 {
-    const double least = TL_SOLO_MS / 1000.0;
-    double solo[TL_SOURCES_MAX];
+    const int64_t least = TL_SOLO_MS / STEP_MS;
+    int64_t solo[TL_SOURCES_MAX];
     char name[TL_QUOTED], seconds[48];
     int64_t rarest = -1;
     bool others = false; /* else no source has spectra from solos */
@@ -37,13 +38,15 @@ void tl_check_solos(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule 
     }
     if (rarest < 0 || !others)
         return;
-    if (solo[rarest] > 0.0)
-        snprintf(seconds, sizeof seconds, "alone for only %.2g s", solo[rarest]);
+    if (solo[rarest] > 0)
+        snprintf(seconds, sizeof seconds, "alone for only %.2g s",
+                 (double)(solo[rarest] * STEP_MS) / 1000.0);
     else
         snprintf(seconds, sizeof seconds, "never alone");
     caveats->sources = ~(uint64_t)0;
     tl_caveats_warn(ctx, caveats,
                     "%s is %s, so its sound cannot be learnt and the quality cannot be estimated: "
-                    "record %.2g s or more of it alone before the mixture, and label it",
-                    tl_label_quote(sound->name[rarest], name), seconds, least);
+                    "record %.2g s or more of it alone before the mixture, and label it; or correct "
+                    "the name if it is misspelt",
+                    tl_label_quote(sound->name[rarest], name), seconds, TL_SOLO_MS / 1000.0);
 }

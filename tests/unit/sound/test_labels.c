@@ -283,25 +283,30 @@ static void no_estimate_for_one_name_or_frequencies(void **state)
     expect(&caveats, 1, "all labels have the name \"all\": its stem is the whole recording");
 }
 
-/* Labels {start, end} of sources 0 and 1. */
-static tl_caveats check_solos(const double (*spans)[2])
+/* Labels {start, end} of sources 0 and 1; the sound is `play()` read at this rate. */
+static tl_caveats check_solos_at(int rate, const double (*spans)[2])
 {
     tlnmf_ctx *ctx = new_ctx();
     double *x = play();
     tlnmf_sound *sound;
     tl_schedule schedule;
     tl_caveats caveats = {0};
-    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, HZ * SECONDS, 1, HZ, &sound));
+    assert_ok(ctx, tlnmf_sound_from_array(ctx, x, HZ * SECONDS, 1, rate, &sound));
     for (int i = 0; i < 2; i++)
         assert_ok(ctx, tlnmf_sound_add_label(ctx, sound, i == 0 ? "flute" : "sax", spans[i][0],
                                              spans[i][1]));
-    assert_ok(ctx, tl_schedule_create(ctx, sound->span, 2, HZ / 5, 2, &schedule));
+    assert_ok(ctx, tl_schedule_create(ctx, sound->span, 2, rate / 5, 2, &schedule));
     tl_check_solos(ctx, sound, &schedule, &caveats);
     tl_schedule_free(&schedule);
     tlnmf_sound_free(sound);
     free(x);
     tlnmf_ctx_free(ctx);
     return caveats;
+}
+
+static tl_caveats check_solos(const double (*spans)[2])
+{
+    return check_solos_at(HZ, spans);
 }
 
 /* The release of the other source does not count. If no source is alone, others are compared. */
@@ -315,6 +320,15 @@ static void sources_that_are_hardly_alone_are_found(void **state)
     caveats = check_solos((const double[][2]){{0.0, 3.0}, {1.0, 3.7}});
     assert_int_equal(caveats.sources, 0);
     caveats = check_solos((const double[][2]){{0.0, 3.0}, {0.0, 3.0}});
+    assert_int_equal(caveats.sources, 0);
+    assert_int_equal(caveats.count, 0);
+}
+
+/* 0.4 s after the release of the other source, at a rate that 10 ms do not divide. */
+static void the_shortest_solo_is_enough(void **state)
+{
+    (void)state;
+    tl_caveats caveats = check_solos_at(11025, (const double[][2]){{0.0, 1.0}, {0.5, 1.6}});
     assert_int_equal(caveats.sources, 0);
     assert_int_equal(caveats.count, 0);
 }
@@ -366,6 +380,7 @@ int main(void)
         cmocka_unit_test(names_that_look_alike),
         cmocka_unit_test(no_estimate_for_one_name_or_frequencies),
         cmocka_unit_test(sources_that_are_hardly_alone_are_found),
+        cmocka_unit_test(the_shortest_solo_is_enough),
         cmocka_unit_test(withheld_figures_are_unknown),
         cmocka_unit_test(texts_are_bounded),
     };
