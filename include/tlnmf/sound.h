@@ -119,10 +119,11 @@ TLNMF_API tlnmf_error tlnmf_separate_plan(tlnmf_ctx *ctx, const tlnmf_record *mo
                                           tlnmf_record **plan);
 /* Separates a sound with a model, block by block. The memory does not depend on the length, except
  * for H. The stems sum to the sound. H is fitted at fixed Phi and W; if the sound has labels, a
- * source is zero outside its labels. Settings of task "separate". The progress counts frames (stage
- * "stems"). `report` holds the outcome, the floor eps, and `written`: samples 0 .. written-1 of
- * every stem were written, the whole sound unless the run was stopped. If the option keep-h is set,
- * it also holds H and the envelopes of the stems. */
+ * source is zero in the frames that do not overlap its labels, extended by the option release (the
+ * option unlabelled says what happens where there is no label). Settings of task "separate". The
+ * progress counts frames (stage "stems"). `report` holds the outcome, the floor eps, and `written`:
+ * samples 0 .. written-1 of every stem were written, the whole sound unless the run was stopped. If
+ * the option keep-h is set, it also holds H and the envelopes of the stems. */
 TLNMF_API tlnmf_error tlnmf_separate(tlnmf_ctx *ctx, const tlnmf_record *model,
                                      const tlnmf_sound *sound, const tlnmf_settings *settings,
                                      tlnmf_write_fn write_or_null, void *user,

@@ -146,7 +146,7 @@ typedef void (*tlnmf_release_fn)(void *block, void *user);
 typedef enum tlnmf_log_level { TLNMF_LOG_WARNING = 1, TLNMF_LOG_INFO = 2 } tlnmf_log_level;
 typedef void (*tlnmf_log_fn)(tlnmf_log_level level, const char *message, void *user);
 
-/* The progress function. It is called after each iteration, and every few milliseconds in between.
+/* The progress function. It is called after each iteration, and about every 5 to 100 ms in between.
  * Return nonzero to stop the call. A fit or a comparison then returns TLNMF_OK with the best point
  * so far and the outcome TLNMF_OUTCOME_CANCELLED. So does a separation; the
  * samples after the point where it stopped are not written. A call that has no partial result,
@@ -542,9 +542,9 @@ TLNMF_API tlnmf_error tlnmf_likelihood(tlnmf_ctx *ctx, const tlnmf_record *model
                                        const tlnmf_data *data, const tlnmf_settings *settings,
                                        tlnmf_record **likelihood);
 /* Fits H to single frames as they arrive. Creating an applier copies the model and checks it once;
- * a frame then allocates nothing, except for 192 bytes of the OpenMP runtime at the first frame in
- * each thread. Settings of task "apply", of which J, tol and grad-tol are used.
- * It computes in the calling thread; use an applier in one thread at a time. */
+ * a frame then allocates nothing, except for about 200 bytes of the OpenMP runtime at the first
+ * frame in each thread. Settings of task "apply", of which J, tol and grad-tol are used. It
+ * computes in the calling thread; use an applier in one thread at a time. */
 typedef struct tlnmf_applier tlnmf_applier;
 
 TLNMF_API tlnmf_error tlnmf_applier_create(tlnmf_ctx *ctx, const tlnmf_record *model,

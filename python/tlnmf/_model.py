@@ -403,7 +403,8 @@ def apply(
         A record with H (K, N), C, L, I, outcome, and with keep_x and keep_v also X (M, columns) and V (M, N).
         `fits` says whether the model fits these data: "about as well as its own data", "worse than
         its own data", "no: these data are different", "cannot tell: " and the reason, or "these are
-        its own data", if H is that of the fit. It compares `excess` with `excess_error` and `excess_random`, and allows for heavy tails.
+        its own data", if H is that of the fit. It compares `excess` with `excess_error` and
+        `excess_random`, and allows for heavy tails.
 
     Examples
     --------
