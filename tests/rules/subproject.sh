@@ -82,6 +82,8 @@ if [ "$1" = check ]; then
     # Values that cannot be built.
     ! configure i -DTLNMF_BUILD_IO=OFF -DBLAS_LIBRARY=/nonexistent/libblas.so || fail "a missing BLAS is accepted"
     grep -q 'BLAS_LIBRARY: no such file: /nonexistent/libblas.so' "$work/log" || fail "a missing BLAS is not named"
+    ! configure i -DTLNMF_BUILD_IO=OFF -DBLAS_LIBRARY=/usr/lib || fail "a folder is accepted as BLAS"
+    grep -q 'BLAS_LIBRARY: not a library but a folder: /usr/lib' "$work/log" || fail "the folder is not named"
     if ! "$cc" --version | grep -q clang; then
         ! configure j -DTLNMF_BUILD_IO=OFF -DTLNMF_FUZZ=ON || fail "TLNMF_FUZZ is accepted without clang"
         grep -q 'TLNMF_FUZZ needs clang' "$work/log" || fail "TLNMF_FUZZ does not name clang"
