@@ -59,8 +59,7 @@ static int withdraw(const apply_work *w, bool lacks)
     if (!lacks || tlnmf_record_get_integer(w->applied, "own_data") == 1)
         return EXIT_DONE;
     tlnmf_error error = tlnmf_record_set_text(
-        ctx, w->applied, "fits",
-        "cannot tell: the model's own data were read with other options");
+        ctx, w->applied, "fits", "cannot tell: the model's own data were read with other options");
     for (size_t i = 0; i < sizeof figures / sizeof *figures && error == TLNMF_OK; i++)
         error = tlnmf_record_set_real(ctx, w->applied, figures[i], NAN);
     return cli_check(w->call, error, NULL);

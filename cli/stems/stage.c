@@ -261,12 +261,14 @@ static tlnmf_error write_journal(const cli_stems *stems, shipment *s, struct dir
     tlnmf_ctx *ctx = stems->call->ctx;
     size_t retired = s->retired != NULL, count = retired + new_count;
     char path[CLI_PATH + sizeof JOURNAL];
-    const char **text = calloc(2 * count + 1, sizeof *text); /* + 1: never of size 0 */
-    char(*id)[ID] = calloc(count + 1, sizeof *id);
-    tlnmf_error error =
-        text == NULL || id == NULL
-            ? tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the names of outputs")
-            : tlnmf_record_create(ctx, &s->journal);
+    const char **text = calloc(2 * count + 1, sizeof *text); /* odd: never of size 0 */
+    char(*id)[ID] = calloc(2 * count + 1, sizeof *id);
+    if (text == NULL || id == NULL) {
+        free(text);
+        free(id);
+        return tlnmf_fail(ctx, TLNMF_ERR_MEMORY, "no memory for the names of outputs");
+    }
+    tlnmf_error error = tlnmf_record_create(ctx, &s->journal);
     for (size_t i = 0; error == TLNMF_OK && i < count; i++) {
         text[i] = i < retired ? s->retired : entry[i - retired]->d_name;
         text[count + i] = id[i];
@@ -338,7 +340,7 @@ int cli_stage_publish(const cli_stems *stems)
                          : EXIT_DONE;
     for (int i = 0; code == EXIT_DONE && i < count; i++)
         code = check_old(stems, &s, entry[i]->d_name);
-    if (code == EXIT_DONE) {
+    if (code == EXIT_DONE && count >= 0) { /* the analyser needs the second part */
         s.retired = old_page(stems, s.to);
         code = cli_check(stems->call, write_journal(stems, &s, entry, (size_t)count), NULL);
     }

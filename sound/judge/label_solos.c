@@ -44,9 +44,10 @@ void tl_check_solos(tlnmf_ctx *ctx, const tlnmf_sound *sound, const tl_schedule 
     else
         snprintf(seconds, sizeof seconds, "never alone");
     caveats->sources = ~(uint64_t)0;
-    tl_caveats_warn(ctx, caveats,
-                    "%s is %s, so its sound cannot be learnt and the quality cannot be estimated: "
-                    "record %.2g s or more of it alone before the mixture, and label it; or correct "
-                    "the name if it is misspelt",
-                    tl_label_quote(sound->name[rarest], name), seconds, TL_SOLO_MS / 1000.0);
+    tl_caveats_warn(
+        ctx, caveats,
+        "%s is %s, so its sound cannot be learnt and the quality cannot be estimated: "
+        "record %.2g s or more of it alone before the mixture, and label it; or correct "
+        "the name if it is misspelt",
+        tl_label_quote(sound->name[rarest], name), seconds, TL_SOLO_MS / 1000.0);
 }

@@ -328,7 +328,8 @@ static tlnmf_error add_label(tlnmf_ctx *ctx, tlnmf_sound *sound, const given_lab
             "%g s at %g Hz",
             trimmed, g->start, g->end, length, sound->rate);
     TRY(find_source(ctx, sound, trimmed, &span.source));
-    bool late = g->end > length + tolerance || g->start >= length, point = !late && g->end == g->start;
+    bool late = g->end > length + tolerance || g->start >= length,
+         point = !late && g->end == g->start;
     if (late)
         note_end(ctx, sound, g, w);
     if (point && w->points++ < SHOWN)

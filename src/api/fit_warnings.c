@@ -54,7 +54,7 @@ static void warn_of_outlier(const tlnmf_ctx *ctx, const tlnmf_data *data, const 
     const double most = 0.9;   /* docs/measurements/constants.md */
     const double usual = 0.01; /* the default of eps-rel */
     const int64_t least_rows = 4, least_frames = 10;
-    int64_t where;
+    int64_t where = 0;
     if (opt->eps > 0.0 || opt->eps_rel < usual || tl_data_offset(data) > 0.0)
         return;
     double share = data->all >= least_frames ? tl_data_strongest_frame(data, &where) : 0.0;
