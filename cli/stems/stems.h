@@ -28,8 +28,8 @@ typedef struct cli_stems {
 
 /* Adds the directory of the stems of a sound and its labels to the files of the call. */
 int cli_stems_add_files(const cli_call *call, const char *sound);
-/* Whether the directory has the stems of the same command line, except for options such as
- * --resume. Its summary is the last file that is published. */
+/* Whether the directory has all outputs of the same command line (except for options such as
+ * --resume) and version, and neither the sound nor its labels were changed since. */
 bool cli_stems_are_done(const cli_call *call, const char *sound);
 /* Opens the sound. Call cli_stems_close() in either case: it frees everything and removes an empty
  * directory of this run. */

@@ -179,7 +179,8 @@ static bool check_times(const label_study *s, double unlabelled, tl_caveats *cav
     tl_caveats_add(
         caveats, ~(uint64_t)0,
         "the labels are about %.2g s %s: sounds begin %s them; check the first label (%s) and "
-        "move all labels; if they are right, ignore this warning, it does not change the stems",
+        "move all labels; if they are right, ignore this warning: the stems do not change, only "
+        "their quality is not estimated",
         fabs(seconds), seconds < 0.0 ? "late" : "early", seconds < 0.0 ? "before" : "after",
         tl_label_place(s->sound, s->sound->span, place));
     return true;

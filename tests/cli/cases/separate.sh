@@ -311,7 +311,7 @@ check "silence, as asked" grep -q "It is divided equally among all stems" "$err"
 # Late labels leave the starts of sounds without a label: the cause comes first.
 duet=$GOLDEN/../../recordings/piano_clarinet
 awk -F '\t' '{ printf "%.2f\t%.2f\t%s\n", $1 + 0.25, $2 + 0.25, $3 }' "$duet/labels.txt" >late.txt
-expect 0 ... 'tlnmf separate: warning: the labels are about 0.25 s late: sounds begin before them; check the first label (late.txt line 1, 0.25 s) and move all labels; if they are right, ignore this warning, it does not change the stems
+expect 0 ... 'tlnmf separate: warning: the labels are about 0.25 s late: sounds begin before them; check the first label (late.txt line 1, 0.25 s) and move all labels; if they are right, ignore this warning: the stems do not change, only their quality is not estimated
 tlnmf separate: warning: 0.24 s with 9.5 % of the energy have no label (first at 0 s). Any source may sound there: label it, or use --unlabelled silent to divide it equally among all stems' \
     tlnmf separate "$duet/mix.flac" --labels late.txt -o late --per-source 1 --method nmf
 

@@ -123,6 +123,28 @@ static void models_contain_their_options(void **state)
     tlnmf_ctx_free(ctx);
 }
 
+/* C beyond the range of double is an error, not a value. */
+static void an_evaluation_is_finite(void **state)
+{
+    (void)state;
+    tlnmf_ctx *ctx = new_ctx();
+    tlnmf_data *data = small_data(ctx);
+    tlnmf_settings *settings = new_settings(ctx, "fit", "k=2 J=3");
+    tlnmf_record *start, *values;
+    assert_ok(ctx, tlnmf_draw_start(ctx, data, settings, 0, &start));
+    double Phi[M * M];
+    memcpy(Phi, tlnmf_record_get_array(start, "Phi", NULL, NULL), sizeof Phi);
+    Phi[0] = 1e200;
+    assert_ok(ctx, tlnmf_record_set_array(ctx, start, "Phi", Phi, 2, (int64_t[]){M, M}));
+    assert_ok(ctx, tlnmf_record_set_real(ctx, start, "eps", 1e-3));
+    assert_int_equal(tlnmf_evaluate(ctx, data, start, &values), TLNMF_ERR_NUMERIC);
+    assert_null(values);
+    tlnmf_record_free(start);
+    tlnmf_settings_free(settings);
+    tlnmf_data_free(data);
+    tlnmf_ctx_free(ctx);
+}
+
 /* Data, a start, an evaluation, atoms. */
 static void records_around_a_fit_are_in_the_table(void **state)
 {
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test(models_are_in_the_table),
         cmocka_unit_test(models_contain_their_options),
         cmocka_unit_test(a_device_is_in_the_table),
+        cmocka_unit_test(an_evaluation_is_finite),
         cmocka_unit_test(records_around_a_fit_are_in_the_table),
         cmocka_unit_test(samples_are_in_the_table),
         cmocka_unit_test(separations_are_in_the_table),
